@@ -1,0 +1,198 @@
+"""Judging a file: which requests on its entries and segments do their absolute offsets violate?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aligncheck.formats import read_container
+from aligncheck.model import (
+    Audit,
+    Cause,
+    Container,
+    Entry,
+    Finding,
+    Kind,
+    Request,
+    lcm_of,
+    meets,
+)
+from aligncheck.requests import Asker, gather, per_subject
+from aligncheck.requests.declared import Declared, SegmentAlignment
+from aligncheck.requests.format_rules import FormatRules
+
+
+def audit(
+    path: str | os.PathLike[str],
+    requests: Mapping[str, int] | Iterable[Asker] = (),
+    *,
+    segment_alignment: int | None = None,
+) -> Audit:
+    """Audit one .pte or .ptd file.
+
+    `requests` are alignments in bytes by key (an entry's name, else a glob over names), or askers
+    of your own; `segment_alignment` is asked for each segment that holds data. The format's own
+    rules always apply. Only the header and the flatbuffer are read. Raises BadFile for a file that
+    cannot be audited and BadRequest for an alignment out of range.
+    """
+    askers = as_askers(requests, segment_alignment)
+    return audit_container(read_container(os.fspath(path)), askers)
+
+
+def as_askers(
+    requests: Mapping[str, int] | Iterable[Asker], segment_alignment: int | None = None
+) -> list[Asker]:
+    """The askers that the arguments of `audit` stand for."""
+    askers: list[Asker] = (
+        [Declared(requests.items(), origin="requests")]
+        if isinstance(requests, Mapping)
+        else list(requests)
+    )
+    if segment_alignment is not None:
+        askers.append(SegmentAlignment(segment_alignment, origin="segment_alignment"))
+    return askers
+
+
+def audit_container(container: Container, askers: Iterable[Asker]) -> Audit:
+    """Audit a layout that has been read: pure."""
+    asked = gather(container, (FormatRules(), *askers))
+    requests = per_subject(len(container.entries), asked.entries)
+    segment_requests = per_subject(len(container.segments), asked.segments)
+    judgement = _Judgement(container, requests, segment_requests)
+    findings = [finding for check in CHECKS for finding in check(judgement)]
+    findings.sort(key=lambda f: (f.absolute_offset, f.rule, f.entry.name if f.entry else ""))
+    return Audit(
+        container=container,
+        requests=requests,
+        segment_requests=segment_requests,
+        findings=tuple(findings),
+        unmatched=tuple(asked.unmatched),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    """What the checks see."""
+
+    container: Container
+    requests: Sequence[tuple[Request, ...]]
+    segment_requests: Sequence[tuple[Request, ...]]
+
+
+def check_named_data(judgement: _Judgement) -> Iterator[Finding]:
+    """AC101: a named entry is not aligned as requested."""
+    return _violated_entries(judgement, "named_data", "AC101")
+
+
+def check_constants(judgement: _Judgement) -> Iterator[Finding]:
+    """AC102: a constant is not aligned as requested."""
+    return _violated_entries(judgement, "constant", "AC102")
+
+
+def check_delegates(judgement: _Judgement) -> Iterator[Finding]:
+    """AC103: a delegate's payload is not aligned as requested."""
+    return _violated_entries(judgement, "delegate", "AC103")
+
+
+def check_segments(judgement: _Judgement) -> Iterator[Finding]:
+    """AC104: a segment is not aligned as requested."""
+    container = judgement.container
+    for segment, asked in zip(container.segments, judgement.segment_requests, strict=True):
+        if any(segment.absolute_offset % request.alignment for request in asked):
+            cause = _cause(container, segment.absolute_offset, segment.index, asked, None)
+            yield _finding(
+                "AC104",
+                None,
+                segment=segment.index,
+                offset=segment.absolute_offset,
+                asked=asked,
+                cause=cause,
+            )
+
+
+CHECKS: tuple[Callable[[_Judgement], Iterator[Finding]], ...] = (
+    check_named_data,
+    check_constants,
+    check_delegates,
+    check_segments,
+)
+
+
+def _violated_entries(judgement: _Judgement, kind: Kind, rule: str) -> Iterator[Finding]:
+    sharers: _Sharers | None = None
+    for entry, asked in zip(judgement.container.entries, judgement.requests, strict=True):
+        offset = entry.absolute_offset
+        if not asked or offset is None or entry.kind != kind or meets(entry, asked):
+            continue
+        sharers = sharers or _Sharers(judgement)
+        sharer = sharers.weaker(entry, lcm_of(r.alignment for r in asked))
+        cause = _cause(judgement.container, offset, entry.segment, asked, sharer)
+        yield _finding(
+            rule,
+            entry,
+            segment=entry.segment,
+            offset=offset,
+            asked=asked,
+            cause=cause,
+            sharer=sharer,
+        )
+
+
+def _finding(
+    rule: str,
+    entry: Entry | None,
+    *,
+    segment: int | None,
+    offset: int,
+    asked: tuple[Request, ...],
+    cause: Cause,
+    sharer: str | None = None,
+) -> Finding:
+    required = lcm_of(request.alignment for request in asked)
+    violated = tuple(request for request in asked if offset % request.alignment)
+    return Finding(
+        rule=rule,
+        level="error" if any(request.level == "error" for request in violated) else "warning",
+        entry=entry,
+        segment=segment,
+        absolute_offset=offset,
+        required=required,
+        remainder=offset % required,
+        cause=cause,
+        requests=violated,
+        sharer=sharer if cause == "shared-segment" else None,
+    )
+
+
+def _cause(
+    container: Container,
+    offset: int,
+    segment: int | None,
+    asked: tuple[Request, ...],
+    sharer: str | None,
+) -> Cause:
+    """The first that applies."""
+    required = lcm_of(request.alignment for request in asked)
+    if segment is not None and (offset - container.segment_base_offset) % required == 0:
+        return "segment-base"
+    return "shared-segment" if sharer is not None else "offset"
+
+
+class _Sharers:
+    """The weakest satisfied request at each place in a segment, made once per file when needed."""
+
+    def __init__(self, judgement: _Judgement) -> None:
+        self._weakest: dict[tuple[int, int | None], tuple[int, str]] = {}
+        for entry, asked in zip(judgement.container.entries, judgement.requests, strict=True):
+            if entry.segment is not None and asked and meets(entry, asked):
+                place = (entry.segment, entry.absolute_offset)
+                mine = (lcm_of(r.alignment for r in asked), entry.name)
+                self._weakest[place] = min(mine, self._weakest.get(place, mine))
+
+    def weaker(self, entry: Entry, required: int) -> str | None:
+        """The name of an entry on the same data whose request is weaker and satisfied."""
+        if entry.segment is None:
+            return None
+        found = self._weakest.get((entry.segment, entry.absolute_offset))
+        return found[1] if found and found[0] < required else None

@@ -1,0 +1,115 @@
+"""Checked reading of flatbuffers, the lower half: numbers and texts at positions.
+
+Every position, length and count is checked against the buffer before it is used; what does not
+fit raises BadFile with the path of the field, such as `segments[3].offset`. This is the only
+module that touches the flatbuffers package (its packers know the byte order and the widths).
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from collections.abc import Callable
+from typing import NoReturn
+
+from flatbuffers import packer
+
+from aligncheck.errors import BadFile
+from aligncheck.formats.source import Source
+
+READ_WHOLE = 1 << 26
+"""Buffers up to this size are read at once; larger ones page by page as they are needed."""
+_PAGE = 1 << 16
+
+INT8: struct.Struct = packer.int8
+INT32: struct.Struct = packer.int32
+UINT8: struct.Struct = packer.uint8
+UINT16: struct.Struct = packer.uint16
+UINT32: struct.Struct = packer.uint32
+UINT64: struct.Struct = packer.uint64
+
+Where = Callable[[], str]
+"""Gives the path of what is being read, which is needed only for an error."""
+
+
+class Buffer:
+    """The flatbuffer in the first `end` bytes of a file.
+
+    Sharing makes it possible to write a small file that is endless to read (a thousand methods
+    that are all one long list), so what has been read is counted and bounded by the buffer's size.
+    """
+
+    def __init__(self, source: Source, end: int) -> None:
+        self.path = source.path
+        self.end = end
+        self._source = source
+        self._lazy = end > READ_WHOLE
+        self._data: bytes | mmap.mmap = mmap.mmap(-1, end) if self._lazy else source.read(0, end)
+        self._loaded: set[int] = set()
+        self._vtables: dict[int, tuple[int, ...]] = {}
+        self._budget = 16 * end + _PAGE
+
+    def number(self, kind: struct.Struct, at: int, where: Where) -> int:
+        """The number at a position."""
+        self.need(at, kind.size, where)
+        value: int = kind.unpack_from(self._data, at)[0]
+        return value
+
+    def numbers(self, kind: struct.Struct, at: int, count: int, where: Where) -> tuple[int, ...]:
+        """`count` numbers in a row."""
+        self.need(at, count * kind.size, where)
+        self.charge(count * kind.size, where)
+        letter = str(kind.format).lstrip("<")
+        return struct.unpack_from(f"<{count}{letter}", self._data, at)
+
+    def text(self, at: int, size: int, where: Where) -> str:
+        """`size` bytes as UTF-8; bytes that are not are escaped with a backslash."""
+        self.need(at, size, where)
+        self.charge(size, where)
+        return self._data[at : at + size].decode("utf-8", "backslashreplace")
+
+    def vtable(self, at: int, where: Where) -> tuple[int, ...]:
+        """Where the fields of the table at a position are, relative to it: 0 for a missing one.
+
+        The size of the table, which stands there too, is not used: in published files, which the
+        runtime reads well, it is smaller than the end of the last field.
+        """
+        position = at - self.number(INT32, at, where)
+        known = self._vtables.get(position)
+        if known is None:
+            size = self.number(UINT16, position, where)
+            if size < 4 or size % 2:
+                self.fail(where, f"has a vtable of {size} bytes at byte {position}")
+            known = self.numbers(UINT16, position + 2, size // 2 - 1, where)[1:]
+            self._vtables[position] = known
+        return known
+
+    def bound(self, at: int, size: int, where: Where) -> None:
+        """Raises BadFile if the range is not inside the buffer."""
+        if at < 0 or at + size > self.end:
+            self.fail(where, f"points to bytes {at} to {at + size}, outside the first {self.end}")
+
+    def need(self, at: int, size: int, where: Where) -> None:
+        """The same, and makes sure that the bytes are in memory."""
+        self.bound(at, size, where)
+        if self._lazy:
+            self._load(at, size)
+
+    def _load(self, at: int, size: int) -> None:
+        for page in range(at // _PAGE, (at + size - 1) // _PAGE + 1):
+            if page not in self._loaded:
+                start = page * _PAGE
+                stop = min(start + _PAGE, self.end)
+                assert isinstance(self._data, mmap.mmap)
+                self._data[start:stop] = self._source.read(start, stop - start)
+                self._loaded.add(page)
+
+    def charge(self, size: int, where: Where) -> None:
+        """Counts `size` bytes as read. Raises BadFile where the same bytes are read for ever."""
+        self._budget -= size
+        if self._budget < 0:
+            self.fail(where, f"refers to far more data than the first {self.end} bytes can hold")
+
+    def fail(self, where: Where, found: str) -> NoReturn:
+        """Raises the BadFile for a place."""
+        raise BadFile(self.path, found, place=where())

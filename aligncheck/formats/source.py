@@ -1,0 +1,64 @@
+"""Reading a file piece by piece: regular files only, never more than was asked for."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from aligncheck.errors import BadFile
+
+
+class Source:
+    """A regular file, open for reading. `size` is its size in bytes when it was opened."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
+            flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+            self._fd = os.open(path, flags)
+        except OSError as error:
+            raise BadFile(path, f"cannot be read: {_reason(error, path)}") from error
+        except ValueError as error:
+            raise BadFile(path, f"is no file name: {error}") from error
+        self.status = os.fstat(self._fd)
+        if not stat.S_ISREG(self.status.st_mode):
+            self.close()
+            kind = "a directory" if stat.S_ISDIR(self.status.st_mode) else "not a regular file"
+            raise BadFile(path, f"is {kind}")
+        self.size = self.status.st_size
+
+    def read(self, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes from `offset`.
+
+        Raises BadFile if the file cannot be read or has become shorter since it was opened.
+        """
+        parts: list[bytes] = []
+        missing = size
+        while missing:
+            part = self._read_some(offset + size - missing, missing)
+            if not part:
+                place = f"byte {offset + size - missing}"
+                raise BadFile(self.path, "the file ends here", place=place)
+            parts.append(part)
+            missing -= len(part)
+        return b"".join(parts) if len(parts) != 1 else parts[0]
+
+    def _read_some(self, offset: int, size: int) -> bytes:
+        try:
+            os.lseek(self._fd, offset, os.SEEK_SET)
+            return os.read(self._fd, size)
+        except (OSError, OverflowError) as error:
+            raise BadFile(
+                self.path, f"cannot be read: {_reason(error, self.path)}", place=f"byte {offset}"
+            ) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+
+def _reason(error: Exception, path: str) -> str:
+    if isinstance(error, IsADirectoryError) or os.path.isdir(path):
+        return "is a directory"
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

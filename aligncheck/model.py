@@ -1,0 +1,249 @@
+"""What a file holds, what was asked of it, and what was found: frozen data, no I/O.
+
+All offsets and sizes are in bytes. "Absolute" means from the file's first byte; a segment's own
+`offset` is relative to the container's segment base offset, as stored.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from aligncheck.errors import BadFile
+
+Format = Literal["pte", "ptd"]
+Kind = Literal["named_data", "constant", "delegate"]
+Level = Literal["error", "warning"]
+Cause = Literal["segment-base", "shared-segment", "offset"]
+
+U64 = 2**64
+MAX_ALIGNMENT = 2**30
+"""The largest alignment that can be asked for: 1 GiB."""
+
+
+def alignment_of(offset: int) -> int | None:
+    """The largest power of two that divides `offset`; None for 0, which every number divides."""
+    return math.gcd(offset, U64) if offset else None
+
+
+def lcm_of(alignments: Iterable[int]) -> int:
+    """The least common multiple; 1 for none.
+
+    Stops past 2**64: no offset but 0 is a multiple of such a number, so the rest cannot matter.
+    """
+    result = 1
+    for alignment in alignments:
+        result = math.lcm(result, alignment)
+        if result > U64:
+            break
+    return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """The fields of a file header that concern segments, and where their bytes are.
+
+    `data_size` is None where the header has no such field (a .pte header under 32 bytes).
+    """
+
+    length: int
+    base_place: int
+    data_size: int | None
+    data_size_place: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """One `DataSegment`.
+
+    A place is the absolute offset of a stored u64, or None where the field has its default value 0
+    and therefore no bytes in the file.
+    """
+
+    index: int
+    offset: int
+    size: int
+    absolute_offset: int
+    offset_place: int | None
+    size_place: int | None
+
+    @property
+    def end(self) -> int:
+        """Absolute offset of the first byte after the segment."""
+        return self.absolute_offset + self.size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A piece of data that somebody may want aligned.
+
+    `segment` is None for inline data. `absolute_offset` is None for data that is not stored, `size`
+    is None where the file does not tell it. `place` is where a constant's offset is stored.
+    `backend` and `method` are a delegate's.
+    """
+
+    kind: Kind
+    name: str
+    segment: int | None
+    absolute_offset: int | None
+    size: int | None
+    place: int | None = None
+    backend: str | None = None
+    method: str | None = None
+
+    @property
+    def holds_data(self) -> bool:
+        """False for an entry without bytes: it has no alignment to lose."""
+        return self.absolute_offset is not None and self.size != 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """One file's layout: a header and a flatbuffer (up to `metadata_end`), then segments.
+
+    `header` is None for a .pte without an extended header. `constant_segment` and
+    `mutable_segments` are segment indexes.
+    """
+
+    path: str
+    format: Format
+    size: int
+    metadata_end: int
+    header: Header | None
+    segment_base_offset: int
+    segments: tuple[Segment, ...]
+    entries: tuple[Entry, ...]
+    constant_segment: int | None = None
+    mutable_segments: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """Somebody's wish: an alignment in bytes, any positive integer. `origin` says whose it is."""
+
+    alignment: int
+    origin: str
+    level: Level = "error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """A violated request.
+
+    `entry` is None where the segment itself was asked for. `requests` are those that the offset
+    does not meet; `required` is the LCM of all of the subject's requests, `remainder` what
+    `absolute_offset` leaves modulo that. `sharer` is the name with the weaker request, for the
+    cause `shared-segment`.
+    """
+
+    rule: str
+    level: Level
+    entry: Entry | None
+    segment: int | None
+    absolute_offset: int
+    required: int
+    remainder: int
+    cause: Cause
+    requests: tuple[Request, ...]
+    sharer: str | None = None
+
+    @property
+    def actual(self) -> int | None:
+        """The alignment that the data really has."""
+        return alignment_of(self.absolute_offset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """One file's result.
+
+    `requests[i]` are the requests on `container.entries[i]`, and `segment_requests[i]` those on
+    segment i itself. `unmatched` are the declared keys that no entry of the file answers to.
+    """
+
+    container: Container
+    requests: tuple[tuple[Request, ...], ...]
+    segment_requests: tuple[tuple[Request, ...], ...]
+    findings: tuple[Finding, ...]
+    unmatched: tuple[str, ...] = ()
+
+    @property
+    def violations(self) -> int:
+        """How many findings are errors."""
+        return sum(finding.level == "error" for finding in self.findings)
+
+    @property
+    def warnings(self) -> int:
+        """How many findings are warnings."""
+        return len(self.findings) - self.violations
+
+    @property
+    def unknown(self) -> int:
+        """How many named data entries nobody is known to have asked anything for."""
+        pairs = zip(self.container.entries, self.requests, strict=True)
+        return sum(entry.kind == "named_data" and not asked for entry, asked in pairs)
+
+    def judged(self) -> Iterator[tuple[Entry, tuple[Request, ...], bool]]:
+        """Each entry with its requests, and whether they are all met."""
+        for entry, asked in zip(self.container.entries, self.requests, strict=True):
+            yield entry, asked, meets(entry, asked)
+
+    def segment_targets(self) -> tuple[int, ...]:
+        """For each segment, the LCM of all requests on it: its own and its entries'.
+
+        A constant asks at its own place in the segment and is left out here.
+        """
+        targets = [lcm_of(r.alignment for r in asked) for asked in self.segment_requests]
+        for entry, asked, _ in self.judged():
+            if entry.segment is not None and entry.kind != "constant" and entry.holds_data:
+                own = (r.alignment for r in asked)
+                targets[entry.segment] = lcm_of((targets[entry.segment], *own))
+        return tuple(targets)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one path of a run: an audit, or the error that prevented it."""
+
+    path: str
+    audit: Audit | None = None
+    error: BadFile | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """The counts of a run, kept while its outcomes go by."""
+
+    files: int = 0
+    entries: int = 0
+    violations: int = 0
+    warnings: int = 0
+    unknown: int = 0
+    unreadable: int = 0
+
+    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """The same outcomes, each counted as it passes."""
+        for outcome in outcomes:
+            self.files += 1
+            if outcome.audit is None:
+                self.unreadable += 1
+            else:
+                self.add(outcome.audit)
+            yield outcome
+
+    def add(self, audit: Audit) -> None:
+        """Counts one audit."""
+        self.entries += len(audit.container.entries)
+        self.violations += audit.violations
+        self.warnings += audit.warnings
+        self.unknown += audit.unknown
+
+
+def meets(entry: Entry, asked: tuple[Request, ...]) -> bool:
+    """True if the entry's absolute offset is a multiple of every request's alignment."""
+    offset = entry.absolute_offset
+    if offset is None or entry.size == 0:
+        return True
+    return all(offset % request.alignment == 0 for request in asked)

@@ -1,0 +1,117 @@
+"""Machine output, version 1: docs/aligncheck-v1.schema.json describes it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Iterator
+
+from aligncheck.model import (
+    Audit,
+    Container,
+    Entry,
+    Finding,
+    Outcome,
+    Request,
+    Tally,
+    alignment_of,
+    lcm_of,
+)
+from aligncheck.report import prose
+
+Json = dict[str, object]
+
+
+def render(outcomes: Iterable[Outcome], tally: Tally) -> Iterator[str]:
+    """The document in pieces, a file at a time; `tally` is complete once the outcomes are."""
+    yield '{"version": 1, "files": ['
+    separator = ""
+    for outcome in outcomes:
+        yield f"{separator}\n  {json.dumps(file(outcome))}"
+        separator = ","
+    yield f'\n], "summary": {json.dumps(dataclasses.asdict(tally))}}}'
+
+
+def file(outcome: Outcome) -> Json:
+    """One element of `files`."""
+    result: Json = {"path": _text(outcome.path)}
+    result |= _nothing() if outcome.audit is None else _audited(outcome.audit)
+    result["error"] = _text(outcome.error.reason) if outcome.error else None
+    return result
+
+
+def _nothing() -> Json:
+    return {
+        "format": None,
+        "size": None,
+        "segment_base_offset": None,
+        "segments": [],
+        "entries": [],
+        "findings": [],
+    }
+
+
+def _audited(audit: Audit) -> Json:
+    container = audit.container
+    judged = sorted(audit.judged(), key=lambda item: item[0].absolute_offset or 0)
+    return {
+        "format": container.format,
+        "size": container.size,
+        "segment_base_offset": container.segment_base_offset,
+        "segments": _segments(container),
+        "entries": [_entry(*item) for item in judged],
+        "findings": [_finding(finding) for finding in audit.findings],
+    }
+
+
+def _segments(container: Container) -> list[Json]:
+    return [
+        {
+            "index": segment.index,
+            "offset": segment.offset,
+            "absolute_offset": segment.absolute_offset,
+            "size": segment.size,
+            "alignment": alignment_of(segment.absolute_offset),
+        }
+        for segment in container.segments
+    ]
+
+
+def _entry(entry: Entry, asked: tuple[Request, ...], ok: bool) -> Json:
+    offset = entry.absolute_offset
+    result: Json = {
+        "kind": entry.kind,
+        "name": _text(entry.name),
+        "segment": entry.segment,
+        "absolute_offset": offset,
+        "size": entry.size,
+        "alignment": None if offset is None else alignment_of(offset),
+        "required": lcm_of(r.alignment for r in asked) if asked else None,
+        "requests": [
+            {"alignment": r.alignment, "origin": _text(r.origin), "level": r.level} for r in asked
+        ],
+        "ok": ok,
+    }
+    if entry.kind == "delegate":
+        result |= {"backend": _text(entry.backend or ""), "method": _text(entry.method or "")}
+    return result
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "rule": finding.rule,
+        "level": finding.level,
+        "entry": _text(finding.entry.name) if finding.entry else None,
+        "segment": finding.segment,
+        "absolute_offset": finding.absolute_offset,
+        "required": finding.required,
+        "actual": finding.actual,
+        "remainder": finding.remainder,
+        "cause": finding.cause,
+        "message": _text(prose.message(finding)),
+    }
+
+
+def _text(text: str) -> str:
+    """Text without the lone surrogates that file names can hold, which JSON readers refuse."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

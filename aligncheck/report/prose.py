@@ -1,0 +1,86 @@
+"""The words: findings as sentences, and names from files made safe to print."""
+
+from __future__ import annotations
+
+from aligncheck.model import Finding, Request, Tally
+
+_LONGEST_NAME = 200
+
+
+def shown(name: str, longest: int = _LONGEST_NAME) -> str:
+    """A name as it can be printed on one line: control characters and the like as escapes.
+
+    `isprintable` is false for line breaks, terminal escapes, bidirectional controls and lone
+    surrogates. What is too long loses its middle.
+    """
+    if len(name) > longest:
+        half = (longest - 3) // 2
+        name = f"{name[:half]}...{name[-half:]}"
+    if name.isprintable():
+        return name
+    return "".join(c if c.isprintable() else _escape(c) for c in name)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def subject(finding: Finding) -> str:
+    """What is violated: an entry's name, or the segment."""
+    return shown(finding.entry.name) if finding.entry else f"segment {finding.segment}"
+
+
+def place(finding: Finding) -> str:
+    """Where the subject lies."""
+    return "inline" if finding.segment is None else f"segment {finding.segment}"
+
+
+def askers(requests: tuple[Request, ...]) -> str:
+    """Who asked, each once."""
+    return ", ".join(dict.fromkeys(shown(request.origin) for request in requests))
+
+
+def cause(finding: Finding) -> str:
+    """Why the request is violated, in one sentence."""
+    if finding.cause == "segment-base":
+        return (
+            "Its offset in the segment data would do, but the segment base offset is no multiple"
+            f" of {finding.required}."
+        )
+    if finding.cause == "shared-segment":
+        return (
+            f"It shares its segment with {shown(finding.sharer or '')}, which asks for less: the"
+            " stricter request was dropped when equal data was merged."
+        )
+    if finding.segment is None:
+        return "It lies inside the flatbuffer, where only a new export can move it."
+    return "It was written at this offset without regard to the request."
+
+
+def message(finding: Finding) -> str:
+    """The whole finding in one line."""
+    return (
+        f"{subject(finding)} is at offset {finding.absolute_offset}, which is no multiple of"
+        f" {finding.required} (remainder {finding.remainder}), as asked by"
+        f" {askers(finding.requests)}. {cause(finding)}"
+    )
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 entry`, `2 entries`."""
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def summary(tally: Tally) -> str:
+    """One line for a whole run."""
+    parts = [counted(tally.violations, "violation") if tally.violations else "nothing violated"]
+    if tally.warnings:
+        parts.append(counted(tally.warnings, "warning"))
+    if tally.unknown:
+        verb = "has" if tally.unknown == 1 else "have"
+        parts.append(f"{counted(tally.unknown, 'entry')} {verb} no known request")
+    if tally.unreadable:
+        parts.append(f"{counted(tally.unreadable, 'file')} could not be audited")
+    seen = f"{counted(tally.files, 'file')}, {counted(tally.entries, 'entry')}"
+    return f"{seen}: {', '.join(parts)}"

@@ -1,0 +1,24 @@
+"""Violations only, one line each: `--quiet`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from aligncheck.model import Finding, Outcome
+from aligncheck.report import prose
+
+
+def render(outcomes: Iterable[Outcome]) -> Iterator[str]:
+    """Lines without their line feed."""
+    for outcome in outcomes:
+        if outcome.audit is not None:
+            for finding in outcome.audit.findings:
+                yield f"{prose.shown(outcome.path, 4096)}: {_line(finding)}"
+
+
+def _line(finding: Finding) -> str:
+    return (
+        f"{finding.rule} {finding.level}: {prose.subject(finding)} at {finding.absolute_offset}"
+        f" needs {finding.required}, has {finding.actual}"
+        f" ({prose.place(finding)}, {finding.cause}, asked by {prose.askers(finding.requests)})"
+    )

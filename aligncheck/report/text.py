@@ -1,0 +1,124 @@
+"""For people: tables and a drawing of the layout, by rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, TextIO
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from aligncheck.model import Audit, Entry, Finding, Outcome, Request, alignment_of, lcm_of
+from aligncheck.report import prose
+from aligncheck.report.layout import Region, regions
+
+_BAR = 12
+
+
+def show(outcome: Outcome, stream: TextIO, *, verbose: bool) -> None:
+    """Writes one file's part of the report, if it has one."""
+    console = Console(file=stream, highlight=False, markup=False, emoji=False)
+    for part in _parts(outcome, verbose=verbose):
+        console.print(part)
+
+
+def _parts(outcome: Outcome, *, verbose: bool) -> Iterator[RenderableType]:
+    audit = outcome.audit
+    if audit is None or not (verbose or audit.findings):
+        return
+    yield Text(prose.shown(outcome.path, 4096), style="bold")
+    if audit.findings:
+        yield _findings(audit.findings)
+    if verbose:
+        yield _entries(audit)
+        yield _layout(audit)
+
+
+def _table(*columns: str) -> Table:
+    """An unframed table; a column whose title starts with `>` is set to the right."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column.startswith(">") else "left"
+        table.add_column(column.lstrip(">"), justify=justify, overflow="fold")
+    return table
+
+
+def _findings(findings: Iterable[Finding]) -> Table:
+    table = _table("rule", "entry", ">offset", ">needs", ">has")
+    for finding in findings:
+        style = "red" if finding.level == "error" else "yellow"
+        detail = (
+            f"{prose.place(finding)}, asked by {prose.askers(finding.requests)}. "
+            f"{prose.cause(finding)}"
+        )
+        table.add_row(
+            Text(finding.rule, style=style),
+            Group(Text(prose.subject(finding), style="bold"), Text(detail, style="dim")),
+            *map(str, (finding.absolute_offset, finding.required, finding.actual)),
+        )
+    return table
+
+
+def _entries(audit: Audit) -> Table:
+    table = _table(">offset", ">size", ">has", ">needs", "entry")
+    for entry, asked, ok in sorted(audit.judged(), key=lambda i: i[0].absolute_offset or 0):
+        offset = entry.absolute_offset
+        table.add_row(
+            "-" if offset is None else str(offset),
+            "?" if entry.size is None else str(entry.size),
+            str(alignment_of(offset)) if offset else "-",
+            str(lcm_of(r.alignment for r in asked)) if asked else "?",
+            _described(entry, asked, ok=ok),
+        )
+    return table
+
+
+def _described(entry: Entry, asked: tuple[Request, ...], *, ok: bool) -> Text:
+    result = Text(prose.shown(entry.name), style="" if ok else "bold red")
+    requests = ", ".join(f"{r.alignment} by {prose.shown(r.origin)}" for r in asked)
+    result.append(f"\n{requests or 'no known request'}", style="dim")
+    return result
+
+
+def _layout(audit: Audit) -> Table:
+    """Every region of the file, with a bar in proportion to its size."""
+    table = _table(">offset", ">size", "", "layout")
+    parts = list(regions(audit.container))
+    largest = max(part.size for part in parts)
+    targets = audit.segment_targets()
+    names = _names(audit)
+    violated = {finding.segment for finding in audit.findings}
+    for part in parts:
+        label, style = _label(part, targets, names, violated)
+        bar = "#" * -(-part.size * _BAR // largest) if largest else ""
+        row = (str(part.offset), str(part.size), Text(bar, style=style))
+        table.add_row(*row, Text(label, style=style))
+    return table
+
+
+def _names(audit: Audit) -> dict[int, list[str]]:
+    names: dict[int, list[str]] = {}
+    for entry in audit.container.entries:
+        if entry.segment is not None:
+            names.setdefault(entry.segment, []).append(prose.shown(entry.name, 40))
+    for index in audit.container.mutable_segments:
+        names.setdefault(index, []).append("initial values of mutable buffers")
+    return names
+
+
+def _label(
+    part: Region, targets: tuple[int, ...], names: dict[int, list[str]], violated: set[int | None]
+) -> tuple[str, str]:
+    """The words and the style for a region."""
+    if part.segment is None:
+        return part.kind, "dim"
+    index = part.segment.index
+    held = names.get(index, [])
+    some = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
+    label = f"segment {index}" + (f": {some}" if some else "")
+    if targets[index] > 1:
+        label += f" (all requests together: {targets[index]})"
+    if index in violated:
+        return f"{label}  <-- violated", "bold red"
+    return label, ""
