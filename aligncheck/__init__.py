@@ -1,8 +1,10 @@
 """Finds and fixes lost data alignment in ExecuTorch .pte and .ptd files."""
 
 from aligncheck.audit import audit
-from aligncheck.errors import AligncheckError, BadFile, BadRequest
+from aligncheck.errors import AligncheckError, BadFile, BadRequest, FixError
 from aligncheck.model import Audit, Container, Entry, Finding, Request, Segment
+from aligncheck.plan import Plan, plan
+from aligncheck.rewrite import Fix, fix
 
 __version__ = "0.1.0"
 
@@ -14,8 +16,13 @@ __all__ = [
     "Container",
     "Entry",
     "Finding",
+    "Fix",
+    "FixError",
+    "Plan",
     "Request",
     "Segment",
     "__version__",
     "audit",
+    "fix",
+    "plan",
 ]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import click
 
 from aligncheck import __version__
-from aligncheck.audit import audit
-from aligncheck.errors import BadFile, BadRequest
-from aligncheck.model import Outcome, Tally
+from aligncheck.errors import BadRequest
+from aligncheck.outcome import Outcome, Tally
 from aligncheck.paths import find_files
-from aligncheck.report import prose
+from aligncheck.report import progress, prose
 from aligncheck.requests import Asker
 from aligncheck.requests.declared import (
     Declared,
@@ -20,6 +20,7 @@ from aligncheck.requests.declared import (
     parse_alignment,
     parse_requirement,
 )
+from aligncheck.run import Run, clashes
 
 
 def _requirements(
@@ -65,9 +66,14 @@ def _alignment(_context: click.Context, _option: click.Parameter, value: str | N
     show_default=True,
     help="How to report.",
 )
+@click.option("--fix", is_flag=True, help="Rewrite the files so that all requests are met.")
+@click.option("--diff", is_flag=True, help="Show what --fix would move, and write nothing.")
+@click.option("-o", "--output", metavar="FILE", help="With --fix: write the one file's copy here.")
+@click.option("--output-dir", metavar="DIR", help="With --fix: write all files' copies here.")
 @click.option("-q", "--quiet", is_flag=True, help="Print violations only, one line each.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every entry and the file's layout.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also if something is violated.")
+@click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a file was fixed.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
 def main(
     *,
@@ -75,9 +81,14 @@ def main(
     requirements: list[tuple[str, int]],
     segment_alignment: int | None,
     report: str,
+    fix: bool,
+    diff: bool,
+    output: str | None,
+    output_dir: str | None,
     quiet: bool,
     verbose: bool,
     exit_zero: bool,
+    exit_non_zero_on_fix: bool,
 ) -> None:
     r"""Report data in ExecuTorch .pte and .ptd files that is not aligned as it was asked to be.
 
@@ -86,28 +97,56 @@ def main(
 
     \b
     Exit status:
-      0  nothing is violated
-      1  something is violated
-      2  bad usage, or a file that could not be audited
+      0  nothing is violated, or nothing any more after --fix
+      1  something is violated; with --diff, something would change
+      2  bad usage, or a file that could not be audited or fixed
     """
-    askers: list[Asker] = [Declared(requirements, origin="--require")]
-    if segment_alignment is not None:
-        askers.append(SegmentAlignment(segment_alignment, origin="--segment-alignment"))
     files = find_files(paths)
+    _check_outputs(files, output, output_dir, fixing=fix and not diff)
+    run = Run(
+        mode=_mode(fix=fix, diff=diff),
+        askers=_askers(requirements, segment_alignment),
+        output=output,
+        output_dir=output_dir,
+        exit_zero=exit_zero,
+        exit_non_zero_on_fix=exit_non_zero_on_fix,
+    )
     if not files:
         click.echo("aligncheck: no .pte or .ptd file found", err=True)
     tally = Tally()
-    outcomes = _announced(tally.watch(_audited(files, askers)), quiet=quiet)
-    _render(outcomes, tally, report=report, quiet=quiet, verbose=verbose)
-    sys.exit(_status(tally, exit_zero=exit_zero))
+    outcomes = tally.watch(run.outcomes(files, lambda path: progress.bar(path, sys.stderr)))
+    _render(_announced(outcomes, quiet=quiet), tally, report=report, quiet=quiet, verbose=verbose)
+    sys.exit(run.status(tally))
 
 
-def _audited(paths: Sequence[str], askers: Sequence[Asker]) -> Iterator[Outcome]:
-    for path in paths:
-        try:
-            yield Outcome(path=path, audit=audit(path, askers))
-        except BadFile as error:
-            yield Outcome(path=path, error=error)
+def _mode(*, fix: bool, diff: bool) -> Literal["audit", "diff", "fix"]:
+    """`--diff` writes nothing, also beside `--fix`."""
+    if diff:
+        return "diff"
+    return "fix" if fix else "audit"
+
+
+def _askers(requirements: list[tuple[str, int]], segment_alignment: int | None) -> list[Asker]:
+    askers: list[Asker] = [Declared(requirements, origin="--require")]
+    if segment_alignment is not None:
+        askers.append(SegmentAlignment(segment_alignment, origin="--segment-alignment"))
+    return askers
+
+
+def _check_outputs(
+    files: Sequence[str], output: str | None, output_dir: str | None, *, fixing: bool
+) -> None:
+    """Raises UsageError for output options that do not go together."""
+    if output is None and output_dir is None:
+        return
+    if not fixing:
+        raise click.UsageError("-o and --output-dir go with --fix.")
+    if output is not None and output_dir is not None:
+        raise click.UsageError("-o and --output-dir do not go together.")
+    if output is not None and len(files) != 1:
+        raise click.UsageError(f"-o takes one file, not {len(files)}; use --output-dir.")
+    for path in clashes(files, output_dir):
+        raise click.UsageError(f"--output-dir: {prose.shown(path)} would overwrite another file.")
 
 
 def _announced(outcomes: Iterator[Outcome], *, quiet: bool) -> Iterator[Outcome]:
@@ -149,13 +188,7 @@ def _render(
 
 
 def _show(outcome: Outcome, *, verbose: bool) -> None:
-    if outcome.audit is not None and (verbose or outcome.audit.findings):
+    if outcome.audit is not None and (verbose or outcome.audit.findings or outcome.plan):
         from aligncheck.report import text
 
         text.show(outcome, sys.stdout, verbose=verbose)
-
-
-def _status(tally: Tally, *, exit_zero: bool) -> int:
-    if tally.unreadable:
-        return 2
-    return 1 if tally.violations and not exit_zero else 0

@@ -31,5 +31,9 @@ class BadFile(AligncheckError):
         return f"{self.path}: {self.reason}"
 
 
+class FixError(BadFile):
+    """A file that could not be rewritten. Whatever was under its name is still there, unchanged."""
+
+
 class BadRequest(AligncheckError, ValueError):
     """A request for an alignment that cannot be understood or is out of range."""

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from aligncheck.errors import BadFile
-
 Format = Literal["pte", "ptd"]
 Kind = Literal["named_data", "constant", "delegate"]
 Level = Literal["error", "warning"]
@@ -21,11 +19,18 @@ Cause = Literal["segment-base", "shared-segment", "offset"]
 U64 = 2**64
 MAX_ALIGNMENT = 2**30
 """The largest alignment that can be asked for: 1 GiB."""
+KEPT_ALIGNMENT = 2**16
+"""An alignment that data has without being asked is kept by a fix, up to 64 KiB."""
 
 
 def alignment_of(offset: int) -> int | None:
     """The largest power of two that divides `offset`; None for 0, which every number divides."""
     return math.gcd(offset, U64) if offset else None
+
+
+def kept_alignment(offset: int) -> int:
+    """What a fix keeps of the alignment that an offset has."""
+    return math.gcd(offset, KEPT_ALIGNMENT)
 
 
 def lcm_of(alignments: Iterable[int]) -> int:
@@ -201,44 +206,6 @@ class Audit:
                 own = (r.alignment for r in asked)
                 targets[entry.segment] = lcm_of((targets[entry.segment], *own))
         return tuple(targets)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one path of a run: an audit, or the error that prevented it."""
-
-    path: str
-    audit: Audit | None = None
-    error: BadFile | None = None
-
-
-@dataclass(slots=True)
-class Tally:
-    """The counts of a run, kept while its outcomes go by."""
-
-    files: int = 0
-    entries: int = 0
-    violations: int = 0
-    warnings: int = 0
-    unknown: int = 0
-    unreadable: int = 0
-
-    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """The same outcomes, each counted as it passes."""
-        for outcome in outcomes:
-            self.files += 1
-            if outcome.audit is None:
-                self.unreadable += 1
-            else:
-                self.add(outcome.audit)
-            yield outcome
-
-    def add(self, audit: Audit) -> None:
-        """Counts one audit."""
-        self.entries += len(audit.container.entries)
-        self.violations += audit.violations
-        self.warnings += audit.warnings
-        self.unknown += audit.unknown
 
 
 def meets(entry: Entry, asked: tuple[Request, ...]) -> bool:

@@ -9,19 +9,23 @@ from aligncheck.errors import BadFile
 
 
 class Source:
-    """A regular file, open for reading. `size` is its size in bytes when it was opened."""
+    """A regular file, open for reading. `size` is its size in bytes when it was opened.
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    `opened` is the path it was opened by, `path` the name that errors give it.
+    """
+
+    def __init__(self, path: str, *, name: str | None = None) -> None:
+        self.opened = path
+        self.path = name or path
         try:
             # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-            self._fd = os.open(path, flags)
+            self.fd = os.open(path, flags)
         except OSError as error:
             raise BadFile(path, f"cannot be read: {_reason(error, path)}") from error
         except ValueError as error:
             raise BadFile(path, f"is no file name: {error}") from error
-        self.status = os.fstat(self._fd)
+        self.status = os.fstat(self.fd)
         if not stat.S_ISREG(self.status.st_mode):
             self.close()
             kind = "a directory" if stat.S_ISDIR(self.status.st_mode) else "not a regular file"
@@ -46,16 +50,18 @@ class Source:
 
     def _read_some(self, offset: int, size: int) -> bytes:
         try:
-            os.lseek(self._fd, offset, os.SEEK_SET)
-            return os.read(self._fd, size)
+            os.lseek(self.fd, offset, os.SEEK_SET)
+            return os.read(self.fd, size)
         except (OSError, OverflowError) as error:
             raise BadFile(
                 self.path, f"cannot be read: {_reason(error, self.path)}", place=f"byte {offset}"
             ) from error
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._fd)
+        """Close the file, if it is open."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
 def _reason(error: Exception, path: str) -> str:

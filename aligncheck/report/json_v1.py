@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterable, Iterator
 
@@ -11,12 +10,12 @@ from aligncheck.model import (
     Container,
     Entry,
     Finding,
-    Outcome,
     Request,
-    Tally,
     alignment_of,
     lcm_of,
 )
+from aligncheck.outcome import Outcome, Tally
+from aligncheck.plan import Plan
 from aligncheck.report import prose
 
 Json = dict[str, object]
@@ -29,15 +28,28 @@ def render(outcomes: Iterable[Outcome], tally: Tally) -> Iterator[str]:
     for outcome in outcomes:
         yield f"{separator}\n  {json.dumps(file(outcome))}"
         separator = ","
-    yield f'\n], "summary": {json.dumps(dataclasses.asdict(tally))}}}'
+    yield f'\n], "summary": {json.dumps(_summary(tally))}}}'
 
 
 def file(outcome: Outcome) -> Json:
     """One element of `files`."""
     result: Json = {"path": _text(outcome.path)}
     result |= _nothing() if outcome.audit is None else _audited(outcome.audit)
+    if outcome.plan is not None:
+        result["fix"] = _fix(outcome.plan, applied=outcome.applied)
     result["error"] = _text(outcome.error.reason) if outcome.error else None
     return result
+
+
+def _summary(tally: Tally) -> Json:
+    return {
+        "files": tally.files,
+        "entries": tally.entries,
+        "violations": tally.violations,
+        "warnings": tally.warnings,
+        "unknown": tally.unknown,
+        "unreadable": tally.unreadable,
+    }
 
 
 def _nothing() -> Json:
@@ -109,6 +121,22 @@ def _finding(finding: Finding) -> Json:
         "remainder": finding.remainder,
         "cause": finding.cause,
         "message": _text(prose.message(finding)),
+    }
+
+
+def _fix(plan: Plan, *, applied: bool) -> Json:
+    return {
+        "applied": applied,
+        "old_size": plan.old_size,
+        "new_size": plan.new_size,
+        "moves": [{"segment": m.segment, "from": m.old, "to": m.new} for m in plan.moves],
+        "unfixable": [
+            {
+                "entry": _text(item.entry.name) if item.entry else None,
+                "reason": _text(prose.why(item)),
+            }
+            for item in plan.unfixable
+        ],
     }
 
 

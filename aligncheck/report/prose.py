@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from aligncheck.model import Finding, Request, Tally
+from collections.abc import Iterator
+
+from aligncheck.model import Finding, Request
+from aligncheck.outcome import Outcome, Tally
+from aligncheck.plan import Plan, Unfixable
+from aligncheck.plan.blocks import Reason
 
 _LONGEST_NAME = 200
+_REASONS: dict[Reason, str] = {
+    "inline": "it lies inside the flatbuffer; only a new export can move it",
+    "conflict": "other data overlaps it, and both cannot be aligned as requested",
+    "too-large": "together with what its segment has to keep, it would need more than 1 GiB",
+    "metadata": "a segment overlaps the file's metadata, so nothing can be moved",
+}
 
 
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
@@ -72,11 +83,38 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
+def headline(outcome: Outcome) -> str:
+    """A file's name, and what a fix did to it or would do."""
+    path = shown(outcome.path, 4096)
+    plan = outcome.plan
+    if plan is None or not plan.changes:
+        return path
+    verb = "fixed" if outcome.applied else "would be fixed"
+    growth = plan.new_size - plan.old_size
+    return f"{path}: {verb}, {plan.old_size} -> {plan.new_size} bytes ({growth:+})"
+
+
+def unfixable(plan: Plan) -> Iterator[str]:
+    """One line for each violation that a fix leaves."""
+    for item in plan.unfixable:
+        subject = shown(item.entry.name) if item.entry else f"segment {item.segment}"
+        yield f"{subject} ({item.request.alignment} by {shown(item.request.origin)}): {why(item)}"
+
+
+def why(item: Unfixable) -> str:
+    """Why a violation cannot be fixed."""
+    return _REASONS[item.reason]
+
+
 def summary(tally: Tally) -> str:
     """One line for a whole run."""
     parts = [counted(tally.violations, "violation") if tally.violations else "nothing violated"]
     if tally.warnings:
         parts.append(counted(tally.warnings, "warning"))
+    if tally.fixable:
+        parts.append(f"{counted(tally.fixable, 'file')} would be fixed")
+    if tally.fixed:
+        parts.append(f"{counted(tally.fixed, 'file')} fixed")
     if tally.unknown:
         verb = "has" if tally.unknown == 1 else "have"
         parts.append(f"{counted(tally.unknown, 'entry')} {verb} no known request")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from aligncheck.model import Finding, Outcome
+from aligncheck.model import Finding
+from aligncheck.outcome import Outcome
 from aligncheck.report import prose
 
 

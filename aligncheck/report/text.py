@@ -9,7 +9,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from aligncheck.model import Audit, Entry, Finding, Outcome, Request, alignment_of, lcm_of
+from aligncheck.model import Audit, Container, Entry, Finding, Request, alignment_of, lcm_of
+from aligncheck.outcome import Outcome
+from aligncheck.plan import Plan
 from aligncheck.report import prose
 from aligncheck.report.layout import Region, regions
 
@@ -23,13 +25,23 @@ def show(outcome: Outcome, stream: TextIO, *, verbose: bool) -> None:
         console.print(part)
 
 
-def _parts(outcome: Outcome, *, verbose: bool) -> Iterator[RenderableType]:
+def worth_showing(outcome: Outcome, *, verbose: bool) -> bool:
+    """True if there is anything to draw."""
     audit = outcome.audit
-    if audit is None or not (verbose or audit.findings):
+    return audit is not None and bool(verbose or audit.findings or outcome.changes)
+
+
+def _parts(outcome: Outcome, *, verbose: bool) -> Iterator[RenderableType]:
+    audit, plan = outcome.audit, outcome.plan
+    if audit is None or not worth_showing(outcome, verbose=verbose):
         return
-    yield Text(prose.shown(outcome.path, 4096), style="bold")
-    if audit.findings:
+    yield Text(prose.headline(outcome), style="bold")
+    if plan is not None and plan.changes and (verbose or not outcome.applied):
+        yield _moves(plan)
+    if audit.findings and not (outcome.changes and not outcome.applied):
         yield _findings(audit.findings)
+    if plan is not None:
+        yield from (Text(f"Not fixed: {reason}") for reason in prose.unfixable(plan))
     if verbose:
         yield _entries(audit)
         yield _layout(audit)
@@ -60,6 +72,18 @@ def _findings(findings: Iterable[Finding]) -> Table:
     return table
 
 
+def _moves(plan: Plan) -> Table:
+    """Each segment or constant that moves: absolute offsets, and the padding that it costs."""
+    names = _names(plan.container)
+    table = _table(">old", ">new", ">growth", "moved")
+    for move in plan.moves:
+        label = _segment_label(move.segment, names)
+        table.add_row(str(move.old), str(move.new), f"{move.growth:+}", Text(label))
+    for entry, new in plan.constant_moves:
+        table.add_row(str(entry.absolute_offset), str(new), "", Text(prose.shown(entry.name)))
+    return table
+
+
 def _entries(audit: Audit) -> Table:
     table = _table(">offset", ">size", ">has", ">needs", "entry")
     for entry, asked, ok in sorted(audit.judged(), key=lambda i: i[0].absolute_offset or 0):
@@ -87,7 +111,7 @@ def _layout(audit: Audit) -> Table:
     parts = list(regions(audit.container))
     largest = max(part.size for part in parts)
     targets = audit.segment_targets()
-    names = _names(audit)
+    names = _names(audit.container)
     violated = {finding.segment for finding in audit.findings}
     for part in parts:
         label, style = _label(part, targets, names, violated)
@@ -97,14 +121,21 @@ def _layout(audit: Audit) -> Table:
     return table
 
 
-def _names(audit: Audit) -> dict[int, list[str]]:
+def _names(container: Container) -> dict[int, list[str]]:
+    """What lies in each segment."""
     names: dict[int, list[str]] = {}
-    for entry in audit.container.entries:
+    for entry in container.entries:
         if entry.segment is not None:
             names.setdefault(entry.segment, []).append(prose.shown(entry.name, 40))
-    for index in audit.container.mutable_segments:
+    for index in container.mutable_segments:
         names.setdefault(index, []).append("initial values of mutable buffers")
     return names
+
+
+def _segment_label(index: int, names: dict[int, list[str]]) -> str:
+    held = names.get(index, [])
+    some = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
+    return f"segment {index}" + (f": {some}" if some else "")
 
 
 def _label(
@@ -114,9 +145,7 @@ def _label(
     if part.segment is None:
         return part.kind, "dim"
     index = part.segment.index
-    held = names.get(index, [])
-    some = ", ".join(held[:3]) + (f" and {len(held) - 3} more" if len(held) > 3 else "")
-    label = f"segment {index}" + (f": {some}" if some else "")
+    label = _segment_label(index, names)
     if targets[index] > 1:
         label += f" (all requests together: {targets[index]})"
     if index in violated:

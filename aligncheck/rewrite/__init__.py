@@ -1,0 +1,164 @@
+"""Writing a file anew as planned: the only place that writes a model.
+
+The new file is made beside the old one, read again, audited and compared, and only then takes the
+old one's name. Whatever fails before that leaves the old file as it was, and no new one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from aligncheck.audit import as_askers, audit_container
+from aligncheck.errors import BadFile, FixError
+from aligncheck.formats import read_source
+from aligncheck.formats.source import Source
+from aligncheck.model import Audit
+from aligncheck.plan import Plan, plan
+from aligncheck.requests import Asker
+from aligncheck.rewrite.copying import Progress, copy_range, is_zero, write_at
+from aligncheck.rewrite.temporary import Temporary, keep_attributes
+from aligncheck.rewrite.verify import verify
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """What became of a file: the audits of the old and the new one, and the plan between them.
+
+    `applied` is True if a file was written. Otherwise `after` is `before`.
+    """
+
+    plan: Plan
+    before: Audit
+    after: Audit
+    applied: bool
+
+
+def fix(
+    path: str | os.PathLike[str],
+    requests: Mapping[str, int] | Iterable[Asker] = (),
+    *,
+    segment_alignment: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    on_progress: Progress | None = None,
+) -> Fix:
+    """Rewrite one .pte or .ptd file so that every request is met that can be met.
+
+    The arguments are those of `audit`. With `output` the new file is written there, in any case,
+    and the old one is left alone; without, the file is replaced, unless nothing has to move.
+    `on_progress` is called with bytes done and bytes in all. Raises what `audit` raises, and
+    FixError if the new file cannot be written or does not hold what the old one holds.
+    """
+    askers = as_askers(requests, segment_alignment)
+    name = os.fspath(path)
+    shown = name if output is None else os.fspath(output)
+    target = os.path.realpath(shown)
+    with closing(Source(name)) as source:
+        before = audit_container(read_source(source), askers)
+        planned = plan(before)
+        if output is None and not planned.changes:
+            return Fix(plan=planned, before=before, after=before, applied=False)
+        _check_target(source, target, shown, in_place=output is None)
+        _check_padding(source, planned)
+        job = _Job(source, planned, before, askers, on_progress)
+        after = job.run(target, shown)
+    return Fix(plan=planned, before=before, after=after, applied=True)
+
+
+def _check_target(source: Source, target: str, shown: str, *, in_place: bool) -> None:
+    """Raises FixError where the new file must not be written."""
+    try:
+        status = os.stat(target)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise FixError(shown, f"cannot be written: {error.strerror}") from error
+    if not in_place and os.path.samestat(status, source.status):
+        raise FixError(shown, f"is {source.path} itself", hint="fix it in place, or name another")
+    if not stat.S_ISREG(status.st_mode):
+        raise FixError(shown, "cannot be written: it is not a regular file")
+    if not os.access(target, os.W_OK):
+        raise FixError(shown, "cannot be written: permission denied")
+
+
+def _check_padding(source: Source, planned: Plan) -> None:
+    for start, end in planned.padding:
+        if not is_zero(source, start, end):
+            found = f"bytes {start} to {end} belong to no segment and are not zero"
+            raise FixError(source.path, f"cannot be fixed without losing data: {found}")
+
+
+class _Job:
+    """One rewriting, from the open old file to the new one under its name."""
+
+    def __init__(
+        self,
+        source: Source,
+        planned: Plan,
+        before: Audit,
+        askers: Sequence[Asker],
+        on_progress: Progress | None,
+    ) -> None:
+        self.source = source
+        self.plan = planned
+        self.before = before
+        self.askers = askers
+        self.on_progress = on_progress
+
+    def run(self, target: str, shown: str) -> Audit:
+        """Makes the new file and returns its audit. Raises FixError."""
+        temporary = None
+        try:
+            temporary = Temporary(target)
+            self._fill(temporary.fd)
+            after = self._verified(temporary.path, shown)
+            keep_attributes(self.source.status, self.source.fd, temporary.fd)
+            temporary.close()
+            self._check_unchanged()
+            self.source.close()
+            temporary.rename(target)
+        except OSError as error:
+            raise FixError(shown, f"cannot be written: {error.strerror or error}") from error
+        finally:
+            if temporary is not None:
+                temporary.discard()
+        return after
+
+    def _fill(self, fd: int) -> None:
+        total = sum(copy.size for copy in self.plan.copies)
+        done = 0
+        os.ftruncate(fd, self.plan.new_size)
+        for copy in self.plan.copies:
+            for count in copy_range(self.source, copy.old, fd, copy.new, copy.size):
+                done += count
+                self._report(done, 2 * total)
+        for patch in self.plan.patches:
+            write_at(fd, patch.place, patch.new.to_bytes(8, "little"))
+
+    def _verified(self, path: str, shown: str) -> Audit:
+        """The new file's audit. Raises FixError if it is not what the plan promised."""
+        try:
+            with closing(Source(path, name=shown)) as new:
+                after = audit_container(read_source(new), self.askers)
+                for done, total in verify(self.plan, self.before, after, self.source, new):
+                    self._report(total + done, 2 * total)
+        except BadFile as error:
+            raise FixError(shown, f"the new file would not do: {error.reason}") from error
+        return after
+
+    def _report(self, done: int, total: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(done, total)
+
+    def _check_unchanged(self) -> None:
+        """Raises FixError if the file is not any more what was read."""
+        then, now = self.source.status, os.stat(self.source.opened)
+        if not os.path.samestat(then, now) or _version(then) != _version(now):
+            raise FixError(self.source.path, "was changed by somebody else during the fix")
+
+
+def _version(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns

@@ -1,0 +1,107 @@
+"""Moving and comparing bytes between files in constant memory."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterator
+
+from aligncheck.errors import BadFile
+from aligncheck.formats.source import Source
+
+Progress = Callable[[int, int], None]
+"""Called with the bytes that are done and the bytes in all."""
+
+_BUFFER = 1 << 20
+_KERNEL_CHUNK = 1 << 26
+_NO_KERNEL_COPY = {errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
+
+
+def copy_range(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[int]:
+    """Copies `size` bytes from `start` of the source to `at` of `fd`, and yields their counts.
+
+    The kernel copies where it can, which shares the blocks on file systems that are able to. Holes
+    of a sparse file stay holes. Raises BadFile if the source ends early and OSError if `fd`
+    cannot be written.
+    """
+    end = start + size
+    position = start
+    for data, data_end in _stretches(source, start, end):
+        yield data - position
+        yield from _copy(source, data, fd, at + data - start, data_end - data)
+        position = data_end
+    yield end - position
+
+
+def _stretches(source: Source, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where a range of a sparse file has data; all of it where that cannot be told."""
+    position = start
+    while position < end:
+        try:
+            data = os.lseek(source.fd, position, os.SEEK_DATA)
+            hole = os.lseek(source.fd, data, os.SEEK_HOLE)
+        except (AttributeError, OSError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENXIO:
+                return  # nothing but a hole from here on
+            data, hole = position, end
+        if data >= end:
+            return
+        yield data, min(hole, end)
+        position = hole
+
+
+def _copy(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[int]:
+    done = 0
+    by_kernel = hasattr(os, "copy_file_range")
+    while done < size:
+        count = 0
+        if by_kernel:
+            count = _kernel_copy(source.fd, start + done, fd, at + done, size - done)
+            by_kernel = count > 0
+        if not count:
+            data = source.read(start + done, min(_BUFFER, size - done))
+            write_at(fd, at + done, data)
+            count = len(data)
+        done += count
+        yield count
+
+
+def _kernel_copy(source: int, start: int, fd: int, at: int, size: int) -> int:
+    """How many bytes the kernel copied; 0 where it cannot."""
+    try:
+        return os.copy_file_range(source, fd, min(size, _KERNEL_CHUNK), start, at)
+    except OSError as error:
+        if error.errno in _NO_KERNEL_COPY:
+            return 0
+        raise
+
+
+def write_at(fd: int, at: int, data: bytes) -> None:
+    """Writes all of `data`, also where the system takes it piece by piece. Raises OSError."""
+    os.lseek(fd, at, os.SEEK_SET)
+    rest = memoryview(data)
+    while rest:
+        count = os.write(fd, rest)
+        if count == 0:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        rest = rest[count:]
+
+
+def same_bytes(old: Source, start: int, new: Source, at: int, size: int) -> Iterator[int]:
+    """Compares two ranges and yields the counts of what was compared.
+
+    Raises BadFile where they differ.
+    """
+    for done in range(0, size, _BUFFER):
+        count = min(_BUFFER, size - done)
+        if old.read(start + done, count) != new.read(at + done, count):
+            found = f"does not hold bytes {start} to {start + size} of the old file"
+            raise BadFile(new.path, found, place=f"byte {at}")
+        yield count
+
+
+def is_zero(source: Source, start: int, end: int) -> bool:
+    """True if a range holds nothing but zeros."""
+    return not any(
+        source.read(at, min(_BUFFER, end - at)).strip(b"\0") for at in range(start, end, _BUFFER)
+    )

@@ -1,0 +1,77 @@
+"""The new file while it is made: a sibling of the old one, that takes its name or vanishes."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from contextlib import suppress
+
+SUFFIX = ".aligncheck-tmp"
+_LONGEST_NAME = 64
+
+
+class Temporary:
+    """An empty new file beside `target`, open for writing. Raises OSError."""
+
+    def __init__(self, target: str) -> None:
+        folder, name = os.path.split(target)
+        self.fd, self.path = tempfile.mkstemp(
+            prefix=f".{name[:_LONGEST_NAME]}.", suffix=SUFFIX, dir=folder
+        )
+        self._folder = folder
+        self._open = True
+        self._exists = True
+
+    def close(self) -> None:
+        """Makes sure that the file is on the disk. Raises OSError."""
+        os.fsync(self.fd)
+        self._open = False
+        os.close(self.fd)
+
+    def rename(self, target: str) -> None:
+        """Gives the file its name, at once and for good. Raises OSError."""
+        os.replace(self.path, target)
+        self._exists = False
+        _sync_folder(self._folder)
+
+    def discard(self) -> None:
+        """Removes the file, unless it has got its name."""
+        if self._open:
+            self._open = False
+            with suppress(OSError):
+                os.close(self.fd)
+        if self._exists:
+            self._exists = False
+            with suppress(OSError):
+                os.unlink(self.path)
+
+
+def keep_attributes(status: os.stat_result, fd_old: int, fd: int) -> None:
+    """Gives `fd` the owner, the permission bits and the extended attributes of the old file.
+
+    Owner and attributes are kept where the system allows it. Raises OSError for the permissions.
+    """
+    if hasattr(os, "fchown"):
+        with suppress(OSError):
+            os.fchown(fd, status.st_uid, status.st_gid)
+    if hasattr(os, "fchmod"):
+        # After the owner: changing that clears the set-user-ID bit.
+        os.fchmod(fd, stat.S_IMODE(status.st_mode))
+    if hasattr(os, "listxattr"):
+        with suppress(OSError):
+            for name in os.listxattr(fd_old):
+                with suppress(OSError):
+                    os.setxattr(fd, name, os.getxattr(fd_old, name))
+
+
+def _sync_folder(folder: str) -> None:
+    """Makes sure that a new name is on the disk, where folders can be opened for that."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,76 @@
+"""Does the new file hold all that the old one held, and does it meet what the plan promised?"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from aligncheck.errors import BadFile
+from aligncheck.formats.source import Source
+from aligncheck.model import Audit, Container
+from aligncheck.plan import Plan
+from aligncheck.rewrite.copying import same_bytes
+
+Range = tuple[int, int, int]
+"""Absolute offset in the old file and in the new one, and size."""
+
+
+def verify(
+    planned: Plan, before: Audit, after: Audit, old: Source, new: Source
+) -> Iterator[tuple[int, int]]:
+    """Compares the files and yields bytes done and bytes in all. Raises BadFile."""
+    _check_findings(planned, after)
+    _check_structure(before.container, after.container)
+    ranges = sorted({*_metadata(planned), *_payload(planned, before.container, after.container)})
+    total = sum(size for _, _, size in ranges)
+    done = 0
+    for start, at, size in ranges:
+        for count in same_bytes(old, start, new, at, size):
+            done += count
+            yield done, total
+
+
+def _check_findings(planned: Plan, after: Audit) -> None:
+    """Raises BadFile if anything is violated that the plan did not give up."""
+    given_up = {(u.entry.name if u.entry else None, u.segment) for u in planned.unfixable}
+    for finding in after.findings:
+        name = finding.entry.name if finding.entry else None
+        if (name, finding.segment) not in given_up:
+            found = f"{name or 'a segment'} is still violated ({finding.rule})"
+            raise BadFile(after.container.path, found, place=f"byte {finding.absolute_offset}")
+
+
+def _check_structure(old: Container, new: Container) -> None:
+    """Raises BadFile unless both have the same segments and the same entries in them."""
+    same = [(e.kind, e.name, e.segment, e.size, e.backend, e.method) for e in old.entries] == [
+        (e.kind, e.name, e.segment, e.size, e.backend, e.method) for e in new.entries
+    ]
+    if not same or len(old.segments) != len(new.segments):
+        raise BadFile(new.path, "does not have the entries and segments of the old file")
+
+
+def _metadata(planned: Plan) -> Iterator[Range]:
+    """The header and the flatbuffer, but for the numbers that change."""
+    position = 0
+    for place in sorted(patch.place for patch in planned.patches):
+        yield position, position, place - position
+        position = place + 8
+    yield position, position, planned.container.metadata_end - position
+
+
+def _payload(planned: Plan, old: Container, new: Container) -> Iterator[Range]:
+    """Every segment, and in a constant segment that is laid out anew every constant."""
+    anew = old.constant_segment if planned.constant_moves else None
+    for was, now in zip(old.segments, new.segments, strict=True):
+        if was.index != anew:
+            yield was.absolute_offset, now.absolute_offset, was.size
+    if anew is None:
+        return
+    offsets = [entry.absolute_offset or 0 for entry in old.entries if entry.segment == anew]
+    stops = sorted({*offsets, old.segments[anew].end})
+    for was_entry, now_entry in zip(old.entries, new.entries, strict=True):
+        if was_entry.segment == anew:
+            start, size = was_entry.absolute_offset or 0, was_entry.size
+            if size is None:  # to the next constant, or to the segment's end
+                size = stops[min(bisect_right(stops, start), len(stops) - 1)] - start
+            yield start, now_entry.absolute_offset or 0, size
