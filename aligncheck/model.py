@@ -86,7 +86,8 @@ class Entry:
 
     `segment` is None for inline data. `absolute_offset` is None for data that is not stored, `size`
     is None where the file does not tell it. `place` is where a constant's offset is stored.
-    `backend` and `method` are a delegate's.
+    `backend` and `method` are a delegate's, and so is `uses`: the keys of the named data that its
+    payload refers to, where this package can read that.
     """
 
     kind: Kind
@@ -97,6 +98,7 @@ class Entry:
     place: int | None = None
     backend: str | None = None
     method: str | None = None
+    uses: tuple[str, ...] = ()
 
     @property
     def holds_data(self) -> bool:

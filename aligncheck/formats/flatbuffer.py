@@ -33,18 +33,21 @@ Where = Callable[[], str]
 
 
 class Buffer:
-    """The flatbuffer in the first `end` bytes of a file.
+    """A flatbuffer of `end` bytes that begins at byte `start` of a file; positions count from there.
 
     Sharing makes it possible to write a small file that is endless to read (a thousand methods
     that are all one long list), so what has been read is counted and bounded by the buffer's size.
     """
 
-    def __init__(self, source: Source, end: int) -> None:
+    def __init__(self, source: Source, end: int, start: int = 0) -> None:
         self.path = source.path
+        self.start = start
         self.end = end
         self._source = source
         self._lazy = end > READ_WHOLE
-        self._data: bytes | mmap.mmap = mmap.mmap(-1, end) if self._lazy else source.read(0, end)
+        self._data: bytes | mmap.mmap = (
+            mmap.mmap(-1, end) if self._lazy else source.read(start, end)
+        )
         self._loaded: set[int] = set()
         self._vtables: dict[int, tuple[int, ...]] = {}
         self._budget = 16 * end + _PAGE
@@ -101,7 +104,7 @@ class Buffer:
                 start = page * _PAGE
                 stop = min(start + _PAGE, self.end)
                 assert isinstance(self._data, mmap.mmap)
-                self._data[start:stop] = self._source.read(start, stop - start)
+                self._data[start:stop] = self._source.read(self.start + start, stop - start)
                 self._loaded.add(page)
 
     def charge(self, size: int, where: Where) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from aligncheck.errors import BadFile
+from aligncheck.formats import payloads
 from aligncheck.formats import pte_schema as schema
 from aligncheck.formats.flatbuffer import Buffer
 from aligncheck.formats.layout import read_segments, segment_index
@@ -111,6 +112,7 @@ class _Reader:
         self.source = source
         self.program = program
         self.segments = segments
+        self.references: dict[tuple[str, Span], tuple[str, ...]] = {}
 
     def segment(self, index: int, place: str) -> Segment:
         return self.segments[segment_index(self.source, self.segments, index, place)]
@@ -198,7 +200,17 @@ class _Reader:
                     size=span.size if span else 0,
                     backend=backend,
                     method=method,
+                    uses=self._references(backend, span),
                 )
+
+    def _references(self, backend: str, span: Span | None) -> tuple[str, ...]:
+        """The keys that a payload refers to; read once where several delegates share it."""
+        if span is None:
+            return ()
+        place = (backend, span)
+        if place not in self.references:
+            self.references[place] = payloads.references(self.source, backend, span)
+        return self.references[place]
 
     def _payload(self, delegate: schema.BackendDelegate) -> tuple[int | None, Span | None]:
         """A delegate's segment index, if it has one, and where its payload lies."""

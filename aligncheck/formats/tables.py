@@ -51,10 +51,11 @@ class Table:
     def place(self, name: str) -> int | None:
         """Absolute offset of a field's bytes; None if it is not stored (it has its default)."""
         field: Field[object] = getattr(type(self), name)
-        return field.place(self)
+        position = field.place(self)
+        return None if position is None else self.buffer.start + position
 
     def field(self, slot: int, width: int, name: str) -> int | None:
-        """Absolute offset of the `width` bytes of the field in a slot, checked; None if missing."""
+        """Position of the `width` bytes of the field in a slot, checked; None if missing."""
         start = self._fields[slot] if slot < len(self._fields) else 0
         if not start:
             return None
@@ -103,7 +104,7 @@ class Field(Generic[T]):
         return self if table is None else self.read(table, self.place(table))
 
     def place(self, table: Table) -> int | None:
-        """Absolute offset of the field's own bytes; None if it is not stored."""
+        """Position of the field's own bytes; None if it is not stored."""
         return table.field(self.slot, self.width, self.name)
 
     def read(self, table: Table, at: int | None) -> T:
@@ -148,7 +149,8 @@ class Bytes(Field[Span | None]):
     """A vector of bytes, of which only the place is read; None if it is missing."""
 
     def read(self, table: Table, at: int | None) -> Span | None:
-        return _vector(table, at, 1, self.name)
+        span = _vector(table, at, 1, self.name)
+        return span and Span(table.buffer.start + span.offset, span.size)
 
 
 class NumberVector(NamedTuple):
@@ -174,7 +176,7 @@ class Numbers(Field[NumberVector]):
         width = self.element.width
         start, count = _vector(table, at, width, self.name) or (0, 0)
         values = table.buffer.numbers(self.element.kind, start, count, table.spot(self.name))
-        return NumberVector(values, start, width)
+        return NumberVector(values, table.buffer.start + start, width)
 
 
 class Child(Field[TableT | None]):
@@ -261,7 +263,7 @@ class TableVector(Sequence[TableT]):
 
 
 def _vector(table: Table, at: int | None, width: int, name: str) -> Span | None:
-    """Where a vector's elements start, and how many there are, checked to be inside the buffer."""
+    """The position of a vector's elements and their count, checked to be inside the buffer."""
     if at is None:
         return None
     start = table.follow(at, name)
