@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from aligncheck import structure
 from aligncheck.formats import read_container
 from aligncheck.model import (
     Audit,
@@ -14,13 +15,16 @@ from aligncheck.model import (
     Entry,
     Finding,
     Kind,
+    Remark,
     Request,
     lcm_of,
     meets,
 )
-from aligncheck.requests import Asker, gather, per_subject
+from aligncheck.requests import Asked, Asker, gather, per_subject
+from aligncheck.requests.backends import KnownBackends
 from aligncheck.requests.declared import Declared, SegmentAlignment
 from aligncheck.requests.format_rules import FormatRules
+from aligncheck.requests.sidecar import find_sidecar, read_sidecar
 
 
 def audit(
@@ -28,20 +32,30 @@ def audit(
     requests: Mapping[str, int] | Iterable[Asker] = (),
     *,
     segment_alignment: int | None = None,
+    sidecar: bool = True,
+    backends: bool = True,
 ) -> Audit:
     """Audit one .pte or .ptd file.
 
     `requests` are alignments in bytes by key (an entry's name, else a glob over names), or askers
     of your own; `segment_alignment` is asked for each segment that holds data. The format's own
-    rules always apply. Only the header and the flatbuffer are read. Raises BadFile for a file that
-    cannot be audited and BadRequest for an alignment out of range.
+    rules always apply; so do, unless they are switched off, the requests recorded in the file's
+    sidecar, and what the file's backends are known to need. Only headers and flatbuffers are read.
+    Raises BadFile for a file that cannot be audited and BadRequest for an alignment out of range.
     """
-    askers = as_askers(requests, segment_alignment)
+    askers = as_askers(
+        path, requests, segment_alignment=segment_alignment, sidecar=sidecar, backends=backends
+    )
     return audit_container(read_container(os.fspath(path)), askers)
 
 
 def as_askers(
-    requests: Mapping[str, int] | Iterable[Asker], segment_alignment: int | None = None
+    path: str | os.PathLike[str],
+    requests: Mapping[str, int] | Iterable[Asker],
+    *,
+    segment_alignment: int | None,
+    sidecar: bool,
+    backends: bool,
 ) -> list[Asker]:
     """The askers that the arguments of `audit` stand for."""
     askers: list[Asker] = (
@@ -51,6 +65,11 @@ def as_askers(
     )
     if segment_alignment is not None:
         askers.append(SegmentAlignment(segment_alignment, origin="segment_alignment"))
+    found = find_sidecar(os.fspath(path)) if sidecar else None
+    if found is not None:
+        askers.append(read_sidecar(found))
+    if backends:
+        askers.append(KnownBackends())
     return askers
 
 
@@ -67,8 +86,17 @@ def audit_container(container: Container, askers: Iterable[Asker]) -> Audit:
         requests=requests,
         segment_requests=segment_requests,
         findings=tuple(findings),
+        remarks=(*_stale(asked), *(r for check in structure.CHECKS for r in check(container))),
+        users=per_subject(len(container.entries), asked.users),
         unmatched=tuple(asked.unmatched),
+        unresolved=tuple(asked.unresolved),
     )
+
+
+def _stale(asked: Asked) -> Iterator[Remark]:
+    """AC201: a sidecar asks for data that the file does not have."""
+    for key, path in asked.stale:
+        yield Remark(rule="AC201", level="warning", key=key, path=path)
 
 
 @dataclass(frozen=True, slots=True)

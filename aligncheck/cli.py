@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Literal
 
 import click
@@ -20,6 +23,8 @@ from aligncheck.requests.declared import (
     parse_alignment,
     parse_requirement,
 )
+from aligncheck.requests.sources import Sources
+from aligncheck.requests.targets import BY_NAME, ForTarget
 from aligncheck.run import Run, clashes
 
 
@@ -58,6 +63,24 @@ def _alignment(_context: click.Context, _option: click.Parameter, value: str | N
     help="Ask for an alignment of every segment that holds data.",
 )
 @click.option(
+    "--target",
+    "targets",
+    type=click.Choice(list(BY_NAME)),
+    multiple=True,
+    help="Ask for what a platform wants. Repeatable. "
+    + "; ".join(f"{t.name}: {t.meaning} ({t.alignment} bytes)" for t in BY_NAME.values()),
+)
+@click.option(
+    "--requests",
+    "request_files",
+    metavar="FILE",
+    multiple=True,
+    help="Take recorded requests from FILE too. Repeatable.",
+)
+@click.option("--no-sidecar", is_flag=True, help="Ignore FILE.align.json beside FILE.")
+@click.option("--config", metavar="FILE", help="Use this configuration for all files.")
+@click.option("--isolated", is_flag=True, help="Ignore all configuration.")
+@click.option(
     "-f",
     "--format",
     "report",
@@ -72,6 +95,7 @@ def _alignment(_context: click.Context, _option: click.Parameter, value: str | N
 @click.option("--output-dir", metavar="DIR", help="With --fix: write all files' copies here.")
 @click.option("-q", "--quiet", is_flag=True, help="Print violations only, one line each.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every entry and the file's layout.")
+@click.option("--strict", is_flag=True, help="Exit with 1 also for warnings.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 also if something is violated.")
 @click.option("--exit-non-zero-on-fix", is_flag=True, help="Exit with 1 if a file was fixed.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
@@ -80,6 +104,11 @@ def main(
     paths: tuple[str, ...],
     requirements: list[tuple[str, int]],
     segment_alignment: int | None,
+    targets: tuple[str, ...],
+    request_files: tuple[str, ...],
+    no_sidecar: bool,
+    config: str | None,
+    isolated: bool,
     report: str,
     fix: bool,
     diff: bool,
@@ -87,10 +116,11 @@ def main(
     output_dir: str | None,
     quiet: bool,
     verbose: bool,
+    strict: bool,
     exit_zero: bool,
     exit_non_zero_on_fix: bool,
 ) -> None:
-    r"""Report data in ExecuTorch .pte and .ptd files that is not aligned as it was asked to be.
+    """Report data in ExecuTorch .pte and .ptd files that is not aligned as it was asked to be.
 
     PATH is a file, or a folder that is searched for *.pte and *.ptd. BYTES is a number such as
     256, 0x100, 4K, 16KiB or 1MiB, up to 1 GiB.
@@ -103,20 +133,48 @@ def main(
     """
     files = find_files(paths)
     _check_outputs(files, output, output_dir, fixing=fix and not diff)
+    if config is not None and isolated:
+        raise click.UsageError("--config and --isolated do not go together.")
     run = Run(
         mode=_mode(fix=fix, diff=diff),
-        askers=_askers(requirements, segment_alignment),
+        sources=Sources(
+            declared=_declared(requirements, segment_alignment, targets),
+            config=config,
+            isolated=isolated,
+            request_files=request_files,
+            sidecars=not no_sidecar,
+        ),
         output=output,
         output_dir=output_dir,
+        strict=strict,
         exit_zero=exit_zero,
         exit_non_zero_on_fix=exit_non_zero_on_fix,
     )
     if not files:
-        click.echo("aligncheck: no .pte or .ptd file found", err=True)
+        _note("no .pte or .ptd file found")
     tally = Tally()
     outcomes = tally.watch(run.outcomes(files, lambda path: progress.bar(path, sys.stderr)))
-    _render(_announced(outcomes, quiet=quiet), tally, report=report, quiet=quiet, verbose=verbose)
+    outcomes = _announced(outcomes, quiet=quiet)
+    with _exiting_well():
+        _render(outcomes, tally, report=report, quiet=quiet, verbose=verbose)
+        sys.stdout.flush()
     sys.exit(run.status(tally))
+
+
+@contextmanager
+def _exiting_well() -> Iterator[None]:
+    """What a terminal cannot show is escaped; Ctrl-C and a closed pipe exit as signals do."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # Python flushes once more at its end, into what is still a closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
 
 
 def _mode(*, fix: bool, diff: bool) -> Literal["audit", "diff", "fix"]:
@@ -126,10 +184,13 @@ def _mode(*, fix: bool, diff: bool) -> Literal["audit", "diff", "fix"]:
     return "fix" if fix else "audit"
 
 
-def _askers(requirements: list[tuple[str, int]], segment_alignment: int | None) -> list[Asker]:
+def _declared(
+    requirements: list[tuple[str, int]], segment_alignment: int | None, targets: tuple[str, ...]
+) -> list[Asker]:
     askers: list[Asker] = [Declared(requirements, origin="--require")]
     if segment_alignment is not None:
         askers.append(SegmentAlignment(segment_alignment, origin="--segment-alignment"))
+    askers += [ForTarget(BY_NAME[name]) for name in dict.fromkeys(targets)]
     return askers
 
 
@@ -155,7 +216,9 @@ def _announced(outcomes: Iterator[Outcome], *, quiet: bool) -> Iterator[Outcome]
     unmatched: dict[str, int] = {}
     for outcome in outcomes:
         if outcome.error is not None:
-            click.echo(f"aligncheck: {prose.shown(str(outcome.error), 8192)}", err=True)
+            _note(prose.shown(str(outcome.error), 8192))
+        for path in outcome.removed:
+            _note(f"removed {prose.shown(path, 4096)}, left by a fix that was killed")
         if outcome.audit is not None:
             audited += 1
             for key in outcome.audit.unmatched:
@@ -163,8 +226,11 @@ def _announced(outcomes: Iterator[Outcome], *, quiet: bool) -> Iterator[Outcome]
         yield outcome
     for key, count in unmatched.items():
         if count == audited and not quiet:
-            note = f"no entry is named, or matches, {prose.shown(key)!r}"
-            click.echo(f"aligncheck: {note}", err=True)
+            _note(f"no entry is named, or matches, {prose.shown(key)}")
+
+
+def _note(text: str) -> None:
+    click.echo(f"aligncheck: {text}", err=True)
 
 
 def _render(
@@ -188,7 +254,7 @@ def _render(
 
 
 def _show(outcome: Outcome, *, verbose: bool) -> None:
-    if outcome.audit is not None and (verbose or outcome.audit.findings or outcome.plan):
+    if verbose or outcome.has_news:
         from aligncheck.report import text
 
-        text.show(outcome, sys.stdout, verbose=verbose)
+        sys.stdout.write(text.render(outcome, sys.stdout, verbose=verbose))

@@ -111,7 +111,8 @@ class Container:
     """One file's layout: a header and a flatbuffer (up to `metadata_end`), then segments.
 
     `header` is None for a .pte without an extended header. `constant_segment` and
-    `mutable_segments` are segment indexes.
+    `mutable_segments` are segment indexes; `dirty_padding` are the ranges between metadata and
+    segments that were found not to be zero, of the padding that was looked at.
     """
 
     path: str
@@ -124,6 +125,7 @@ class Container:
     entries: tuple[Entry, ...]
     constant_segment: int | None = None
     mutable_segments: tuple[int, ...] = ()
+    dirty_padding: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,28 +165,52 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """Something odd about a file that is no violated request.
+
+    Which fields are set depends on the rule: `key` for a name, `path` for the sidecar it stands
+    in, `other` for a second segment, `absolute_offset` and `size` for a place in the file.
+    """
+
+    rule: str
+    level: Level
+    key: str | None = None
+    path: str | None = None
+    segment: int | None = None
+    other: int | None = None
+    absolute_offset: int | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """One file's result.
 
-    `requests[i]` are the requests on `container.entries[i]`, and `segment_requests[i]` those on
-    segment i itself. `unmatched` are the declared keys that no entry of the file answers to.
+    `requests[i]` are the requests on `container.entries[i]`, `users[i]` the names of the delegates
+    that are known to use it, and `segment_requests[i]` the requests on segment i itself.
+    `unmatched` are the declared keys that no entry of the file answers to, `unresolved` the keys
+    that a delegate of the file uses and no file that is known has.
     """
 
     container: Container
     requests: tuple[tuple[Request, ...], ...]
     segment_requests: tuple[tuple[Request, ...], ...]
     findings: tuple[Finding, ...]
+    remarks: tuple[Remark, ...] = ()
+    users: tuple[tuple[str, ...], ...] = ()
     unmatched: tuple[str, ...] = ()
+    unresolved: tuple[str, ...] = ()
 
     @property
     def violations(self) -> int:
-        """How many findings are errors."""
-        return sum(finding.level == "error" for finding in self.findings)
+        """How many findings and remarks are errors."""
+        levels = [*(f.level for f in self.findings), *(r.level for r in self.remarks)]
+        return levels.count("error")
 
     @property
     def warnings(self) -> int:
-        """How many findings are warnings."""
-        return len(self.findings) - self.violations
+        """How many findings and remarks are warnings."""
+        return len(self.findings) + len(self.remarks) - self.violations
 
     @property
     def unknown(self) -> int:

@@ -15,7 +15,8 @@ class Outcome:
     """One path: the audit of the file there as it is now, or the error that prevented it.
 
     `plan` is set if a fix was asked for; `applied` is True if the plan was carried out, and
-    `source` is then the path of the file that was read.
+    `source` is then the path of the file that was read, and `removed` are the unfinished files of
+    a killed run that were found beside it.
     """
 
     path: str
@@ -24,11 +25,18 @@ class Outcome:
     plan: Plan | None = None
     applied: bool = False
     source: str | None = None
+    removed: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
         """True if the file was changed or, if the plan was only made, would be."""
         return self.plan is not None and self.plan.changes
+
+    @property
+    def has_news(self) -> bool:
+        """True if there is more to tell than that the file was audited."""
+        audit = self.audit
+        return audit is not None and bool(audit.findings or audit.remarks or self.changes)
 
 
 @dataclass(slots=True)

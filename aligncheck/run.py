@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from aligncheck.audit import audit
 from aligncheck.errors import BadFile, FixError
+from aligncheck.formats import is_data_file, read_container
+from aligncheck.model import Container
 from aligncheck.outcome import Outcome, Tally
 from aligncheck.plan import plan
-from aligncheck.requests import Asker
+from aligncheck.requests.backends import survey
+from aligncheck.requests.sources import Sources
 from aligncheck.rewrite import fix
 
 
@@ -32,39 +35,56 @@ class Run:
     """
 
     mode: Literal["audit", "diff", "fix"]
-    askers: Sequence[Asker]
+    sources: Sources
     output: str | None = None
     output_dir: str | None = None
+    strict: bool = False
     exit_zero: bool = False
     exit_non_zero_on_fix: bool = False
 
     def outcomes(
         self, files: Sequence[str], bar: Callable[[str], AbstractContextManager[Bar]]
     ) -> Iterator[Outcome]:
-        """Each file's outcome; one bad file never keeps the others from being handled."""
+        """Each file's outcome; one bad file never keeps the others from being handled.
+
+        A file that its configuration excludes has none.
+        """
+        self.sources.many = len(files) > 1
+        if self.sources.many and any(map(is_data_file, files)):
+            self.sources.survey = survey(_readable(files))
         for path in files:
             try:
-                yield self._handle(path, bar)
+                if not self.sources.excludes(path):
+                    yield self._handle(path, bar)
             except BadFile as error:
                 yield Outcome(path=path, error=error)
 
     def _handle(self, path: str, bar: Callable[[str], AbstractContextManager[Bar]]) -> Outcome:
         if self.mode == "fix":
             return self._fix(path, bar)
-        audited = audit(path, self.askers)
+        askers = self.sources.askers(path)
+        audited = audit(path, askers, sidecar=False, backends=False)
         planned = plan(audited) if self.mode == "diff" else None
         return Outcome(path=path, audit=audited, plan=planned)
 
     def _fix(self, path: str, bar: Callable[[str], AbstractContextManager[Bar]]) -> Outcome:
         output = self._output(path)
         with bar(path) as progress:
-            result = fix(path, self.askers, output=output, on_progress=progress.update)
+            result = fix(
+                path,
+                self.sources.askers(path),
+                sidecar=False,
+                backends=False,
+                output=output,
+                on_progress=progress.update,
+            )
         return Outcome(
             path=path if output is None else output,
             audit=result.after,
             plan=result.plan,
             applied=result.applied,
             source=path,
+            removed=result.removed,
         )
 
     def _output(self, path: str) -> str | None:
@@ -80,10 +100,16 @@ class Run:
         """The exit status: 2 if a file could not be handled, 1 if something is wrong, else 0."""
         if tally.unreadable:
             return 2
-        wrong = tally.violations or tally.fixable
+        wrong = tally.violations or tally.fixable or (self.strict and tally.warnings)
         if self.exit_non_zero_on_fix and tally.fixed:
             return 1
         return 1 if wrong and not self.exit_zero else 0
+
+
+def _readable(files: Sequence[str]) -> Iterator[Container]:
+    for path in files:
+        with suppress(BadFile):
+            yield read_container(path)
 
 
 def clashes(files: Sequence[str], output_dir: str | None) -> list[str]:

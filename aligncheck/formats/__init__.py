@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import Protocol
 
+from aligncheck.errors import BadFile
 from aligncheck.formats import foreign, ptd, pte
 from aligncheck.formats.source import Source
 from aligncheck.model import Container
@@ -22,6 +23,15 @@ def read_container(path: str) -> Container:
     """The layout of the file at `path`. Raises BadFile if it cannot be told."""
     with closing(Source(path)) as source:
         return read_source(source)
+
+
+def is_data_file(path: str) -> bool:
+    """True if the file at `path` can be read and begins as a .ptd does."""
+    try:
+        with closing(Source(path)) as source:
+            return ptd.recognises(source.read(0, min(source.size, 8)))
+    except BadFile:
+        return False
 
 
 def read_source(source: Source) -> Container:

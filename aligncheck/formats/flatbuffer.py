@@ -33,7 +33,9 @@ Where = Callable[[], str]
 
 
 class Buffer:
-    """A flatbuffer of `end` bytes that begins at byte `start` of a file; positions count from there.
+    """A flatbuffer of `end` bytes that begins at byte `start` of a file.
+
+    Positions count from its start, as they do in the flatbuffer itself.
 
     Sharing makes it possible to write a small file that is endless to read (a thousand methods
     that are all one long list), so what has been read is counted and bounded by the buffer's size.

@@ -10,6 +10,9 @@ from aligncheck.formats.tables import U64, Table
 from aligncheck.model import U64 as U64_RANGE
 from aligncheck.model import Segment
 
+PADDING_LOOKED_AT = 2**20
+PADDING_RANGES = 1024
+
 
 class DataSegment(Table):
     """schema/program.fbs and extension/flat_tensor/serialize/flat_tensor.fbs, the same in both."""
@@ -53,6 +56,37 @@ def _check(source: Source, base: int, segment: Segment) -> None:
             f" {segment.size}), but the file has {source.size}"
         )
         raise BadFile(source.path, found, place=place, hint="was it downloaded completely?")
+
+
+def dirty_padding(
+    source: Source, metadata_end: int, segments: Iterable[Segment]
+) -> tuple[tuple[int, int], ...]:
+    """The ranges before, between and not after segments that hold something else than zeros.
+
+    Reading stops after 1 MiB and after 1024 ranges: an audit must not cost what the file weighs.
+    """
+    found: list[tuple[int, int]] = []
+    looked = ranges = 0
+    position = metadata_end
+    for segment in sorted(
+        (s for s in segments if s.size), key=lambda s: (s.absolute_offset, s.index)
+    ):
+        size = segment.absolute_offset - position
+        if size > 0:
+            looked, ranges = looked + size, ranges + 1
+            if looked > PADDING_LOOKED_AT or ranges > PADDING_RANGES:
+                break
+            if source.read(position, size).strip(b"\0"):
+                found.append((position, segment.absolute_offset))
+        position = max(position, segment.end)
+    return tuple(found)
+
+
+def named_key(source: Source, key: str | None, place: str) -> str:
+    """`key`, checked to be there: the runtime finds nothing in a file where one is missing."""
+    if key is None:
+        raise BadFile(source.path, "is missing", place=place)
+    return key
 
 
 def segment_index(source: Source, segments: tuple[Segment, ...], index: int, place: str) -> int:

@@ -11,7 +11,13 @@ from collections.abc import Iterator
 
 from aligncheck.errors import BadFile
 from aligncheck.formats.flatbuffer import Buffer
-from aligncheck.formats.layout import DataSegment, read_segments, segment_index
+from aligncheck.formats.layout import (
+    DataSegment,
+    dirty_padding,
+    named_key,
+    read_segments,
+    segment_index,
+)
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import U32, Children, Table, Text, read_root
 from aligncheck.model import U64, Container, Entry, Header, Segment
@@ -62,6 +68,7 @@ def read(source: Source) -> Container:
         header=header,
         segment_base_offset=base,
         segments=segments,
+        dirty_padding=dirty_padding(source, metadata_end, segments),
         entries=tuple(_named_data(source, root, segments)),
     )
 
@@ -97,7 +104,7 @@ def _named_data(source: Source, root: FlatTensor, segments: tuple[Segment, ...])
         segment = segments[segment_index(source, segments, named.segment_index, place)]
         yield Entry(
             kind="named_data",
-            name=named.key or "",
+            name=named_key(source, named.key, named.where("key")),
             segment=segment.index,
             absolute_offset=segment.absolute_offset,
             size=segment.size,

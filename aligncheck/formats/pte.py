@@ -15,7 +15,7 @@ from aligncheck.errors import BadFile
 from aligncheck.formats import payloads
 from aligncheck.formats import pte_schema as schema
 from aligncheck.formats.flatbuffer import Buffer
-from aligncheck.formats.layout import read_segments, segment_index
+from aligncheck.formats.layout import dirty_padding, named_key, read_segments, segment_index
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import Span, read_root
 from aligncheck.model import Container, Entry, Header, Segment
@@ -46,6 +46,7 @@ def read(source: Source) -> Container:
         header=header,
         segment_base_offset=base,
         segments=segments,
+        dirty_padding=dirty_padding(source, metadata_end, segments),
         entries=(*reader.named_data(), *reader.constants(), *reader.delegates()),
         constant_segment=(
             constant_segment.segment_index
@@ -113,6 +114,7 @@ class _Reader:
         self.program = program
         self.segments = segments
         self.references: dict[tuple[str, Span], tuple[str, ...]] = {}
+        self.unread = source.size
 
     def segment(self, index: int, place: str) -> Segment:
         return self.segments[segment_index(self.source, self.segments, index, place)]
@@ -125,7 +127,7 @@ class _Reader:
             segment = self.segment(named.segment_index, named.where("segment_index"))
             yield Entry(
                 kind="named_data",
-                name=named.key or "",
+                name=named_key(self.source, named.key, named.where("key")),
                 segment=segment.index,
                 absolute_offset=segment.absolute_offset,
                 size=segment.size,
@@ -204,12 +206,19 @@ class _Reader:
                 )
 
     def _references(self, backend: str, span: Span | None) -> tuple[str, ...]:
-        """The keys that a payload refers to; read once where several delegates share it."""
+        """The keys that a payload refers to; read once where several delegates share it.
+
+        Payloads that overlap could be a small file that is endless to read, so no more is read
+        than the file has.
+        """
         if span is None:
             return ()
         place = (backend, span)
         if place not in self.references:
-            self.references[place] = payloads.references(self.source, backend, span)
+            self.unread -= span.size
+            readable = self.unread >= 0
+            found = payloads.references(self.source, backend, span) if readable else ()
+            self.references[place] = found
         return self.references[place]
 
     def _payload(self, delegate: schema.BackendDelegate) -> tuple[int | None, Span | None]:

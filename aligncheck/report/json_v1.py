@@ -10,6 +10,7 @@ from aligncheck.model import (
     Container,
     Entry,
     Finding,
+    Remark,
     Request,
     alignment_of,
     lcm_of,
@@ -60,19 +61,22 @@ def _nothing() -> Json:
         "segments": [],
         "entries": [],
         "findings": [],
+        "unresolved": [],
     }
 
 
 def _audited(audit: Audit) -> Json:
     container = audit.container
-    judged = sorted(audit.judged(), key=lambda item: item[0].absolute_offset or 0)
+    judged = zip(audit.judged(), audit.users, strict=True)
+    entries = sorted(judged, key=lambda item: item[0][0].absolute_offset or 0)
     return {
         "format": container.format,
         "size": container.size,
         "segment_base_offset": container.segment_base_offset,
         "segments": _segments(container),
-        "entries": [_entry(*item) for item in judged],
-        "findings": [_finding(finding) for finding in audit.findings],
+        "entries": [_entry(*item, users) for item, users in entries],
+        "findings": [*map(_finding, audit.findings), *map(_remark, audit.remarks)],
+        "unresolved": [_text(key) for key in audit.unresolved],
     }
 
 
@@ -89,7 +93,7 @@ def _segments(container: Container) -> list[Json]:
     ]
 
 
-def _entry(entry: Entry, asked: tuple[Request, ...], ok: bool) -> Json:
+def _entry(entry: Entry, asked: tuple[Request, ...], ok: bool, users: tuple[str, ...]) -> Json:
     offset = entry.absolute_offset
     result: Json = {
         "kind": entry.kind,
@@ -104,6 +108,8 @@ def _entry(entry: Entry, asked: tuple[Request, ...], ok: bool) -> Json:
         ],
         "ok": ok,
     }
+    if entry.kind == "named_data":
+        result["used_by"] = [_text(user) for user in users]
     if entry.kind == "delegate":
         result |= {"backend": _text(entry.backend or ""), "method": _text(entry.method or "")}
     return result
@@ -121,6 +127,21 @@ def _finding(finding: Finding) -> Json:
         "remainder": finding.remainder,
         "cause": finding.cause,
         "message": _text(prose.message(finding)),
+    }
+
+
+def _remark(remark: Remark) -> Json:
+    return {
+        "rule": remark.rule,
+        "level": remark.level,
+        "entry": None if remark.key is None else _text(remark.key),
+        "segment": remark.segment,
+        "absolute_offset": remark.absolute_offset,
+        "required": None,
+        "actual": None,
+        "remainder": None,
+        "cause": None,
+        "message": _text(prose.remark(remark)),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from aligncheck.model import Finding, Request
+from aligncheck.model import Finding, Remark, Request
 from aligncheck.outcome import Outcome, Tally
 from aligncheck.plan import Plan, Unfixable
 from aligncheck.plan.blocks import Reason
@@ -16,20 +16,29 @@ _REASONS: dict[Reason, str] = {
     "too-large": "together with what its segment has to keep, it would need more than 1 GiB",
     "metadata": "a segment overlaps the file's metadata, so nothing can be moved",
 }
+_REMARKS = {
+    "AC201": "{path} asks for {key}, which the file does not have: is it stale?",
+    "AC301": "segment {segment} begins at {start}, inside segment {other}",
+    "AC302": "segment {segment} at {start} lies before segment {other}",
+    "AC303": "{key} is there twice, in segments {other} and {segment}; only the first is found",
+    "AC304": "bytes {start} to {end} belong to no segment and are not zero",
+    "AC305": "by the header the data ends at {start}, but segment {segment} ends at {end}",
+    "AC306": "segment {segment} begins at {start}, but the metadata ends at {end}",
+}
 
 
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name as it can be printed on one line: control characters and the like as escapes.
 
     `isprintable` is false for line breaks, terminal escapes, bidirectional controls and lone
-    surrogates. What is too long loses its middle.
+    surrogates. `::` and `##[` begin commands to GitHub's runners. A long name loses its middle.
     """
     if len(name) > longest:
         half = (longest - 3) // 2
         name = f"{name[:half]}...{name[-half:]}"
-    if name.isprintable():
-        return name
-    return "".join(c if c.isprintable() else _escape(c) for c in name)
+    if not name.isprintable():
+        name = "".join(c if c.isprintable() else _escape(c) for c in name)
+    return name.replace("::", ":\\x3a").replace("##[", "#\\x23[")
 
 
 def _escape(character: str) -> str:
@@ -77,6 +86,18 @@ def message(finding: Finding) -> str:
     )
 
 
+def remark(item: Remark) -> str:
+    """A remark in one line."""
+    return _REMARKS[item.rule].format(
+        key=shown(item.key or ""),
+        path=shown(item.path or ""),
+        segment=item.segment,
+        other=item.other,
+        start=item.absolute_offset,
+        end=(item.absolute_offset or 0) + (item.size or 0),
+    )
+
+
 def counted(number: int, noun: str) -> str:
     """`1 entry`, `2 entries`."""
     plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
@@ -108,7 +129,11 @@ def why(item: Unfixable) -> str:
 
 def summary(tally: Tally) -> str:
     """One line for a whole run."""
-    parts = [counted(tally.violations, "violation") if tally.violations else "nothing violated"]
+    parts = []
+    if tally.violations:
+        parts.append(counted(tally.violations, "violation"))
+    elif tally.files > tally.unreadable:
+        parts.append("nothing violated")
     if tally.warnings:
         parts.append(counted(tally.warnings, "warning"))
     if tally.fixable:
@@ -121,4 +146,4 @@ def summary(tally: Tally) -> str:
     if tally.unreadable:
         parts.append(f"{counted(tally.unreadable, 'file')} could not be audited")
     seen = f"{counted(tally.files, 'file')}, {counted(tally.entries, 'entry')}"
-    return f"{seen}: {', '.join(parts)}"
+    return f"{seen}: {', '.join(parts) or 'nothing to audit'}"

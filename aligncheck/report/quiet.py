@@ -13,8 +13,11 @@ def render(outcomes: Iterable[Outcome]) -> Iterator[str]:
     """Lines without their line feed."""
     for outcome in outcomes:
         if outcome.audit is not None:
+            path = prose.shown(outcome.path, 4096)
             for finding in outcome.audit.findings:
-                yield f"{prose.shown(outcome.path, 4096)}: {_line(finding)}"
+                yield f"{path}: {_line(finding)}"
+            for remark in outcome.audit.remarks:
+                yield f"{path}: {remark.rule} {remark.level}: {prose.remark(remark)}"
 
 
 def _line(finding: Finding) -> str:

@@ -18,32 +18,33 @@ from aligncheck.report.layout import Region, regions
 _BAR = 12
 
 
-def show(outcome: Outcome, stream: TextIO, *, verbose: bool) -> None:
-    """Writes one file's part of the report, if it has one."""
+def render(outcome: Outcome, stream: TextIO, *, verbose: bool) -> str:
+    """One file's part of the report, as wide and as colourful as `stream` can show it."""
     console = Console(file=stream, highlight=False, markup=False, emoji=False)
-    for part in _parts(outcome, verbose=verbose):
-        console.print(part)
-
-
-def worth_showing(outcome: Outcome, *, verbose: bool) -> bool:
-    """True if there is anything to draw."""
-    audit = outcome.audit
-    return audit is not None and bool(verbose or audit.findings or outcome.changes)
+    with console.capture() as captured:
+        for part in _parts(outcome, verbose=verbose):
+            console.print(part)
+    return captured.get()
 
 
 def _parts(outcome: Outcome, *, verbose: bool) -> Iterator[RenderableType]:
     audit, plan = outcome.audit, outcome.plan
-    if audit is None or not worth_showing(outcome, verbose=verbose):
+    if audit is None or not (verbose or outcome.has_news):
         return
     yield Text(prose.headline(outcome), style="bold")
     if plan is not None and plan.changes and (verbose or not outcome.applied):
         yield _moves(plan)
     if audit.findings and not (outcome.changes and not outcome.applied):
         yield _findings(audit.findings)
+    yield from (Text(f"{r.rule}  {prose.remark(r)}", style="yellow") for r in audit.remarks)
     if plan is not None:
         yield from (Text(f"Not fixed: {reason}") for reason in prose.unfixable(plan))
     if verbose:
         yield _entries(audit)
+        yield from (
+            Text(f"A delegate uses {prose.shown(key)}, which no given file has.")
+            for key in audit.unresolved
+        )
         yield _layout(audit)
 
 
@@ -86,23 +87,33 @@ def _moves(plan: Plan) -> Table:
 
 def _entries(audit: Audit) -> Table:
     table = _table(">offset", ">size", ">has", ">needs", "entry")
-    for entry, asked, ok in sorted(audit.judged(), key=lambda i: i[0].absolute_offset or 0):
+    delegates = any(entry.kind == "delegate" for entry in audit.container.entries)
+    judged = zip(audit.judged(), audit.users, strict=True)
+    for (entry, asked, ok), users in sorted(judged, key=lambda i: i[0][0].absolute_offset or 0):
         offset = entry.absolute_offset
         table.add_row(
             "-" if offset is None else str(offset),
             "?" if entry.size is None else str(entry.size),
             str(alignment_of(offset)) if offset else "-",
             str(lcm_of(r.alignment for r in asked)) if asked else "?",
-            _described(entry, asked, ok=ok),
+            Text.assemble(
+                (prose.shown(entry.name), "" if ok else "bold red"),
+                *((f"\n{line}", "dim") for line in _details(entry, asked, users, delegates)),
+            ),
         )
     return table
 
 
-def _described(entry: Entry, asked: tuple[Request, ...], *, ok: bool) -> Text:
-    result = Text(prose.shown(entry.name), style="" if ok else "bold red")
+def _details(
+    entry: Entry, asked: tuple[Request, ...], users: tuple[str, ...], delegates: bool
+) -> Iterator[str]:
+    """Who asked for an entry, and who uses it."""
     requests = ", ".join(f"{r.alignment} by {prose.shown(r.origin)}" for r in asked)
-    result.append(f"\n{requests or 'no known request'}", style="dim")
-    return result
+    yield requests or "no known request"
+    if users:
+        yield f"used by {', '.join(map(prose.shown, users))}"
+    elif entry.kind == "named_data" and delegates:
+        yield "used by no delegate whose payload can be read"
 
 
 def _layout(audit: Audit) -> Table:

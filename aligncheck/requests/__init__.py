@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from aligncheck.model import Container, Request
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Asked:
-    """What an asker wants of one file: pairs of an index and a request.
+    """What an asker wants and knows of one file: pairs that begin with an index.
 
-    Indexes are into `container.entries` and `container.segments`; `unmatched` are its keys that no
-    entry answers to.
+    Indexes are into `container.entries` and `container.segments`. `users` name delegates that use
+    an entry; `unmatched` are declared keys that no entry answers to; `stale` are recorded ones,
+    with the path of the record; `unresolved` are keys that a delegate uses and no file has.
     """
 
     entries: list[tuple[int, Request]] = field(default_factory=list)
     segments: list[tuple[int, Request]] = field(default_factory=list)
+    users: list[tuple[int, str]] = field(default_factory=list)
     unmatched: list[str] = field(default_factory=list)
+    stale: list[tuple[str, str]] = field(default_factory=list)
+    unresolved: list[str] = field(default_factory=list)
+
+    def add(self, other: Asked) -> None:
+        """Everything of another asker beside what is here."""
+        self.entries += other.entries
+        self.segments += other.segments
+        self.users += other.users
+        self.unmatched += other.unmatched
+        self.stale += other.stale
+        self.unresolved += other.unresolved
 
 
 class Asker(Protocol):
@@ -30,21 +45,16 @@ class Asker(Protocol):
 
 
 def gather(container: Container, askers: Iterable[Asker]) -> Asked:
-    """All requests of all askers, in their order."""
+    """All that all askers want and know, in their order."""
     result = Asked()
     for asker in askers:
-        asked = asker.ask(container)
-        result.entries += asked.entries
-        result.segments += asked.segments
-        result.unmatched += asked.unmatched
+        result.add(asker.ask(container))
     return result
 
 
-def per_subject(
-    count: int, pairs: Sequence[tuple[int, Request]]
-) -> tuple[tuple[Request, ...], ...]:
-    """The requests sorted out: item i of the result are those with index i, in their order."""
-    lists: dict[int, list[Request]] = {}
-    for index, request in pairs:
-        lists.setdefault(index, []).append(request)
+def per_subject(count: int, pairs: Sequence[tuple[int, T]]) -> tuple[tuple[T, ...], ...]:
+    """The pairs sorted out: item i of the result are the values with index i, in their order."""
+    lists: dict[int, list[T]] = {}
+    for index, value in pairs:
+        lists.setdefault(index, []).append(value)
     return tuple(tuple(lists[i]) if i in lists else () for i in range(count))

@@ -43,11 +43,18 @@ class Declared:
     """Requests by key: an entry's exact name, else a glob over names.
 
     A key that is some entry's name is that name and no glob, so names with brackets can be given.
+    `optional` requests are for whatever file has their key: that one has none of it is no matter.
     """
 
     def __init__(
-        self, requirements: Iterable[tuple[str, int]], origin: str, level: Level = "error"
+        self,
+        requirements: Iterable[tuple[str, int]],
+        origin: str,
+        *,
+        level: Level = "error",
+        optional: bool = False,
     ) -> None:
+        self._optional = optional
         self._requests = [
             (
                 key,
@@ -71,7 +78,7 @@ class Declared:
         for key, request in self._requests:
             found = [(index, request) for index in _answering(key, names)]
             asked.entries += found
-            if not found:
+            if not found and not self._optional:
                 asked.unmatched.append(key)
         return asked
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aligncheck.errors import BadFile
+from aligncheck.formats.payloads import vulkan, xnnpack
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import Span
 
-READERS: dict[str, Callable[[Source, Span], tuple[str, ...]]] = {}
+READERS: dict[str, Callable[[Source, Span], tuple[str, ...]]] = {
+    vulkan.BACKEND: vulkan.read_keys,
+    xnnpack.BACKEND: xnnpack.read_keys,
+}
 """By backend id: reads the keys from the payload at an absolute offset. May raise BadFile."""
 
 

@@ -1,0 +1,127 @@
+"""Requests that are known for backends: for their payloads, and for the named data these use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from aligncheck.model import Container, Level, Request
+from aligncheck.requests import Asked
+from aligncheck.requests.backend_facts import FACTS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """A delegate that uses named data: its own name, and its backend's id."""
+
+    name: str
+    backend: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """What is known from the other files of a run.
+
+    `users` are the delegates of its programs, by the key they use; `keys` those of its data files.
+    """
+
+    users: Mapping[str, tuple[User, ...]]
+    keys: frozenset[str]
+
+
+NO_SURVEY = Survey(users={}, keys=frozenset())
+
+
+def survey(containers: Iterable[Container]) -> Survey:
+    """The users and the keys of several files."""
+    users: dict[str, list[User]] = {}
+    keys: set[str] = set()
+    for container in containers:
+        if container.format == "ptd":
+            keys.update(entry.name for entry in container.entries)
+        for key, user in _users(container, prefix=f"{container.path}: "):
+            users.setdefault(key, []).append(user)
+    return Survey(users={key: tuple(found) for key, found in users.items()}, keys=frozenset(keys))
+
+
+def _users(container: Container, prefix: str = "") -> Iterator[tuple[str, User]]:
+    for entry in container.entries:
+        for key in entry.uses:
+            yield key, User(name=f"{prefix}{entry.name}", backend=entry.backend or "")
+
+
+class KnownBackends:
+    """What each backend is known to need of its payload, and of the named data it uses.
+
+    `own` replaces what is known of a backend by the user's own word: bytes, or False for nothing.
+    A file's data may be used by delegates of another file, which `others` tells.
+    """
+
+    def __init__(
+        self,
+        own: Mapping[str, int | bool] | None = None,
+        *,
+        origin: str = "",
+        others: Survey = NO_SURVEY,
+    ) -> None:
+        self._others = others
+        self._payload: dict[str, Request] = {}
+        self._named_data: dict[str, Request] = {}
+        for fact in FACTS:
+            _put(self._payload, fact.backend, fact.payload, fact.payload_level)
+            _put(self._named_data, fact.backend, fact.named_data, fact.named_data_level)
+        for backend, alignment in (own or {}).items():
+            wanted = None if isinstance(alignment, bool) else alignment
+            for table in (self._payload, self._named_data):
+                _put(table, backend, wanted, "error", origin=f"{backend} ({origin})")
+
+    def ask(self, container: Container) -> Asked:
+        """The requests on payloads and on named data, who uses the latter, and what is missing."""
+        asked = Asked()
+        users = self._users(container)
+        for index, entry in enumerate(container.entries):
+            if entry.kind == "delegate":
+                request = self._payload.get(entry.backend or "")
+                if request is not None and entry.holds_data:
+                    asked.entries.append((index, request))
+            elif entry.kind == "named_data" and entry.name in users:
+                self._ask_for_named_data(asked, index, users[entry.name])
+        asked.unresolved = self._unresolved(container)
+        return asked
+
+    def _users(self, container: Container) -> dict[str, list[User]]:
+        users: dict[str, list[User]] = {}
+        for key, user in _users(container):
+            users.setdefault(key, []).append(user)
+        if container.format == "ptd":
+            for key, others in self._others.users.items():
+                users.setdefault(key, []).extend(others)
+        return users
+
+    def _ask_for_named_data(self, asked: Asked, index: int, users: Iterable[User]) -> None:
+        asked.users += [(index, user.name) for user in users]
+        for backend in dict.fromkeys(user.backend for user in users):
+            if backend in self._named_data:
+                asked.entries.append((index, self._named_data[backend]))
+
+    def _unresolved(self, container: Container) -> list[str]:
+        """The keys that a delegate here uses and that neither this file nor a data file has."""
+        used = dict.fromkeys(key for entry in container.entries for key in entry.uses)
+        if not used:
+            return []
+        here = {entry.name for entry in container.entries if entry.kind == "named_data"}
+        return [key for key in used if key not in here and key not in self._others.keys]
+
+
+def _put(
+    table: dict[str, Request],
+    backend: str,
+    alignment: int | None,
+    level: Level,
+    *,
+    origin: str | None = None,
+) -> None:
+    if alignment is None:
+        table.pop(backend, None)
+    else:
+        table[backend] = Request(alignment=alignment, origin=origin or backend, level=level)

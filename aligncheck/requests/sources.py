@@ -1,0 +1,97 @@
+"""All the places that requests on a file come from, put together for a run over many files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from aligncheck.model import Container
+from aligncheck.requests import Asked, Asker
+from aligncheck.requests.backends import NO_SURVEY, KnownBackends, Survey
+from aligncheck.requests.config import Settings, find_config, read_config
+from aligncheck.requests.declared import Declared, SegmentAlignment
+from aligncheck.requests.sidecar import find_sidecar, read_sidecar
+
+
+@dataclass(slots=True, kw_only=True)
+class Sources:
+    """Where a run looks for requests.
+
+    `declared` hold for every file. `config` is the configuration for all files; without it each
+    file has the nearest one above it, unless the run is `isolated`. `request_files` are sidecars
+    that are named, beside those that `sidecars` lets each file bring along. `many` says that the
+    run is over several files, of which a named sidecar need not fit each.
+    """
+
+    declared: Sequence[Asker] = ()
+    config: str | None = None
+    isolated: bool = False
+    request_files: Sequence[str] = ()
+    sidecars: bool = True
+    many: bool = False
+    survey: Survey = NO_SURVEY
+    _configs: dict[str, Settings | None] = field(default_factory=dict)
+    _named: list[Asker] | None = None
+
+    def askers(self, path: str) -> list[Asker]:
+        """The askers for one file. Raises BadFile for a bad sidecar or configuration."""
+        if self._named is None:
+            self._named = [read_sidecar(name) for name in self.request_files]
+        askers = (
+            [*self.declared, *map(_Shared, self._named)]
+            if self.many
+            else ([*self.declared, *self._named])
+        )
+        found = find_sidecar(path) if self.sidecars else None
+        if found is not None and not _named_already(found, self.request_files):
+            askers.append(read_sidecar(found))
+        settings = self.settings(path)
+        if settings is None:
+            return [*askers, KnownBackends(others=self.survey)]
+        return [*askers, *_from_settings(settings.for_file(path), self.survey)]
+
+    def excludes(self, path: str) -> bool:
+        """True for a file that its configuration leaves out. Raises BadFile."""
+        settings = self.settings(path)
+        return settings is not None and settings.excludes(path)
+
+    def settings(self, path: str) -> Settings | None:
+        """The configuration that holds for a file, each read once. Raises BadFile."""
+        if self.isolated:
+            return None
+        folder = os.path.dirname(os.path.abspath(path))
+        if folder not in self._configs:
+            config = self.config or find_config(folder)
+            self._configs[folder] = None if config is None else read_config(config)
+        return self._configs[folder]
+
+
+class _Shared:
+    """A sidecar for several files: what one of them does not have, another may."""
+
+    def __init__(self, sidecar: Asker) -> None:
+        self._sidecar = sidecar
+
+    def ask(self, container: Container) -> Asked:
+        """The same, with its stale keys as unmatched ones."""
+        asked = self._sidecar.ask(container)
+        asked.unmatched += [key for key, _ in asked.stale]
+        asked.stale = []
+        return asked
+
+
+def _named_already(found: str, names: Sequence[str]) -> bool:
+    return any(os.path.exists(name) and os.path.samefile(found, name) for name in names)
+
+
+def _from_settings(settings: Settings, survey: Survey) -> list[Asker]:
+    origin = os.path.basename(settings.path)
+    return [
+        Declared(settings.requests, origin=origin, optional=True),
+        *(
+            SegmentAlignment(alignment, origin=f"{origin} segment-alignment={alignment}")
+            for alignment in settings.segment_alignments
+        ),
+        KnownBackends(settings.backends, origin=origin, others=survey),
+    ]
