@@ -20,7 +20,7 @@ from aligncheck.model import Audit
 from aligncheck.plan import Plan, plan
 from aligncheck.requests import Asker
 from aligncheck.rewrite.copying import Progress, copy_range, is_zero, write_at
-from aligncheck.rewrite.temporary import Temporary, keep_attributes
+from aligncheck.rewrite.temporary import Temporary, keep_attributes, lock, remove_leftovers
 from aligncheck.rewrite.verify import verify
 
 
@@ -28,13 +28,15 @@ from aligncheck.rewrite.verify import verify
 class Fix:
     """What became of a file: the audits of the old and the new one, and the plan between them.
 
-    `applied` is True if a file was written. Otherwise `after` is `before`.
+    `applied` is True if a file was written. Otherwise `after` is `before`. `removed` are the paths
+    of unfinished files that a killed run had left beside it.
     """
 
     plan: Plan
     before: Audit
     after: Audit
     applied: bool
+    removed: tuple[str, ...] = ()
 
 
 def fix(
@@ -42,6 +44,8 @@ def fix(
     requests: Mapping[str, int] | Iterable[Asker] = (),
     *,
     segment_alignment: int | None = None,
+    sidecar: bool = True,
+    backends: bool = True,
     output: str | os.PathLike[str] | None = None,
     on_progress: Progress | None = None,
 ) -> Fix:
@@ -52,7 +56,9 @@ def fix(
     `on_progress` is called with bytes done and bytes in all. Raises what `audit` raises, and
     FixError if the new file cannot be written or does not hold what the old one holds.
     """
-    askers = as_askers(requests, segment_alignment)
+    askers = as_askers(
+        path, requests, segment_alignment=segment_alignment, sidecar=sidecar, backends=backends
+    )
     name = os.fspath(path)
     shown = name if output is None else os.fspath(output)
     target = os.path.realpath(shown)
@@ -62,10 +68,13 @@ def fix(
         if output is None and not planned.changes:
             return Fix(plan=planned, before=before, after=before, applied=False)
         _check_target(source, target, shown, in_place=output is None)
+        if not lock(source.fd):
+            raise FixError(shown, "is being fixed by somebody else just now")
+        removed = remove_leftovers(target)
         _check_padding(source, planned)
         job = _Job(source, planned, before, askers, on_progress)
         after = job.run(target, shown)
-    return Fix(plan=planned, before=before, after=after, applied=True)
+    return Fix(plan=planned, before=before, after=after, applied=True, removed=tuple(removed))
 
 
 def _check_target(source: Source, target: str, shown: str, *, in_place: bool) -> None:
@@ -107,6 +116,7 @@ class _Job:
         self.before = before
         self.askers = askers
         self.on_progress = on_progress
+        self.size = sum(copy.size for copy in planned.copies)
 
     def run(self, target: str, shown: str) -> Audit:
         """Makes the new file and returns its audit. Raises FixError."""
@@ -128,13 +138,12 @@ class _Job:
         return after
 
     def _fill(self, fd: int) -> None:
-        total = sum(copy.size for copy in self.plan.copies)
         done = 0
         os.ftruncate(fd, self.plan.new_size)
         for copy in self.plan.copies:
             for count in copy_range(self.source, copy.old, fd, copy.new, copy.size):
                 done += count
-                self._report(done, 2 * total)
+                self._report(done)
         for patch in self.plan.patches:
             write_at(fd, patch.place, patch.new.to_bytes(8, "little"))
 
@@ -144,14 +153,15 @@ class _Job:
             with closing(Source(path, name=shown)) as new:
                 after = audit_container(read_source(new), self.askers)
                 for done, total in verify(self.plan, self.before, after, self.source, new):
-                    self._report(total + done, 2 * total)
+                    self._report(self.size + self.size * done // max(total, 1))
         except BadFile as error:
             raise FixError(shown, f"the new file would not do: {error.reason}") from error
         return after
 
-    def _report(self, done: int, total: int) -> None:
+    def _report(self, done: int) -> None:
+        """Copying is the first half of the work, comparing the second."""
         if self.on_progress is not None:
-            self.on_progress(done, total)
+            self.on_progress(done, 2 * self.size)
 
     def _check_unchanged(self) -> None:
         """Raises FixError if the file is not any more what was read."""

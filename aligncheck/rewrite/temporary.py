@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 from contextlib import suppress
+
+if sys.platform != "win32":
+    import fcntl
 
 SUFFIX = ".aligncheck-tmp"
 _LONGEST_NAME = 64
 
 
 class Temporary:
-    """An empty new file beside `target`, open for writing. Raises OSError."""
+    """An empty new file beside `target`, open for writing. Raises OSError.
+
+    It is locked while it is made: one that is not is what a killed run left behind.
+    """
 
     def __init__(self, target: str) -> None:
         folder, name = os.path.split(target)
-        self.fd, self.path = tempfile.mkstemp(
-            prefix=f".{name[:_LONGEST_NAME]}.", suffix=SUFFIX, dir=folder
-        )
+        self.fd, self.path = tempfile.mkstemp(prefix=_prefix(name), suffix=SUFFIX, dir=folder)
+        lock(self.fd)
         self._folder = folder
         self._open = True
         self._exists = True
@@ -45,6 +51,53 @@ class Temporary:
             self._exists = False
             with suppress(OSError):
                 os.unlink(self.path)
+
+
+def lock(fd: int) -> bool:
+    """Locks an open file until it is closed; False if somebody else has. True where none can."""
+    if sys.platform == "win32":
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
+
+
+def remove_leftovers(target: str) -> list[str]:
+    """Removes what killed runs left beside `target`, and returns the paths.
+
+    Only files that this module made for that target, and that no run is making now.
+    """
+    folder, name = os.path.split(target)
+    if sys.platform == "win32":
+        return []
+    removed = []
+    with suppress(OSError):
+        for found in os.listdir(folder):
+            path = os.path.join(folder, found)
+            if found.startswith(_prefix(name)) and found.endswith(SUFFIX) and _remove(path):
+                removed.append(path)
+    return removed
+
+
+def _remove(path: str) -> bool:
+    """Removes a file that nobody has locked."""
+    with suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        try:
+            if lock(fd):
+                os.unlink(path)
+                return True
+        finally:
+            os.close(fd)
+    return False
+
+
+def _prefix(name: str) -> str:
+    return f".{name[:_LONGEST_NAME]}."
 
 
 def keep_attributes(status: os.stat_result, fd_old: int, fd: int) -> None:

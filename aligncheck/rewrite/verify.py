@@ -21,7 +21,14 @@ def verify(
     """Compares the files and yields bytes done and bytes in all. Raises BadFile."""
     _check_findings(planned, after)
     _check_structure(before.container, after.container)
-    ranges = sorted({*_metadata(planned), *_payload(planned, before.container, after.container)})
+    _check_patches(planned, new)
+    ranges = sorted(
+        {
+            *_metadata(planned),
+            *_payload(planned, before.container, after.container),
+            _trailing(planned, before.container, after.container),
+        }
+    )
     total = sum(size for _, _, size in ranges)
     done = 0
     for start, at, size in ranges:
@@ -49,6 +56,14 @@ def _check_structure(old: Container, new: Container) -> None:
         raise BadFile(new.path, "does not have the entries and segments of the old file")
 
 
+def _check_patches(planned: Plan, new: Source) -> None:
+    """Raises BadFile unless each number that was to change has its new value."""
+    for patch in planned.patches:
+        found = int.from_bytes(new.read(patch.place, 8), "little")
+        if found != patch.new:
+            raise BadFile(new.path, f"is {found}, not {patch.new}", place=f"byte {patch.place}")
+
+
 def _metadata(planned: Plan) -> Iterator[Range]:
     """The header and the flatbuffer, but for the numbers that change."""
     position = 0
@@ -74,3 +89,10 @@ def _payload(planned: Plan, old: Container, new: Container) -> Iterator[Range]:
             if size is None:  # to the next constant, or to the segment's end
                 size = stops[min(bisect_right(stops, start), len(stops) - 1)] - start
             yield start, now_entry.absolute_offset or 0, size
+
+
+def _trailing(planned: Plan, old: Container, new: Container) -> Range:
+    """What follows the last segment; nothing in a file that is only copied."""
+    start = max((segment.end for segment in old.segments if segment.size), default=old.size)
+    at = max((segment.end for segment in new.segments if segment.size), default=new.size)
+    return start, at, max(0, planned.old_size - start)

@@ -1,0 +1,193 @@
+"""Whatever fails: a clear error, the file as it was, and nothing left beside it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aligncheck import FixError, fix, rewrite
+from tests.support import samples
+from tests.support.fixing import FIXED, VIOLATED, State, failing, refusal, state
+from tests.support.samples import REQUESTS
+
+NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+DENIED = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+METADATA_END = samples.weak_first(samples.ptd).build().metadata_end
+STEPS = ["ftruncate", "copy_file_range", "write", "fsync", "fchmod", "replace"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with a violation, alone in its folder."""
+    file = tmp_path / "model.ptd"
+    file.write_bytes(VIOLATED)
+    os.utime(file, ns=(10**18, 10**18))
+    return file
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("error", [NO_SPACE, OSError(errno.EIO, "I/O error"), DENIED])
+def test_a_failing_system_call_loses_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: OSError
+) -> None:
+    # Where the kernel cannot copy there is no such call to fail.
+    monkeypatch.setattr(os, step, failing(error), raising=step != "copy_file_range")
+    found = refusal(path, REQUESTS)
+    assert found == f"{path}: cannot be written: {error.strerror}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_failing_system_call_loses_no_older_copy(
+    path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    output = path.parent / "copy.ptd"
+    output.write_bytes(b"older")
+    monkeypatch.setattr(os, step, failing(NO_SPACE), raising=step != "copy_file_range")
+    assert f"{output}: cannot be written: No space" in refusal(path, REQUESTS, output)
+
+
+def test_a_folder_that_must_not_be_written_is_an_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "mkstemp", failing(DENIED))
+    assert refusal(path, REQUESTS) == f"{path}: cannot be written: Permission denied"
+
+
+def test_a_file_that_must_not_be_written_is_an_error(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.chmod(0o444)
+    # The superuser may write anything.
+    monkeypatch.setattr(os, "access", lambda _path, mode: mode != os.W_OK)
+    assert refusal(path, REQUESTS) == f"{path}: cannot be written: permission denied"
+
+
+def test_a_folder_that_does_not_exist_is_an_error(path: Path) -> None:
+    output = path.parent / "missing" / "copy.ptd"
+    assert refusal(path, REQUESTS, output).startswith(f"{output}: cannot be written: No such file")
+
+
+def test_a_system_that_takes_no_bytes_is_an_error_and_no_endless_loop(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "write", lambda _fd, _data: 0)
+    assert "cannot be written" in refusal(path, REQUESTS)
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError])
+def test_an_interruption_leaves_nothing_behind(
+    path: Path, interruption: type[BaseException]
+) -> None:
+    before = state(path)
+    with pytest.raises(interruption):
+        fix(path, REQUESTS, on_progress=failing(interruption()))  # type: ignore[arg-type]  # never returns
+    assert state(path) == before
+    assert os.listdir(path.parent) == [path.name]
+
+
+KILLED = """
+import os, signal, sys
+import aligncheck
+def kill(done, total):
+    os.kill(os.getpid(), signal.SIGKILL)
+aligncheck.fix(sys.argv[1], {"strong": 256}, on_progress=kill)
+"""
+
+
+def test_a_killed_fix_leaves_the_file_and_the_next_one_succeeds(path: Path) -> None:
+    before = state(path)
+    command = [sys.executable, "-c", KILLED, str(path)]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert state(path) == before
+    fix(path, REQUESTS)
+    assert path.read_bytes() == FIXED
+
+
+def _append(path: Path) -> None:
+    with path.open("ab") as file:
+        file.write(b"more")
+
+
+def _touch(path: Path) -> None:
+    os.utime(path, ns=(2 * 10**18, 2 * 10**18))
+
+
+def _replace(path: Path) -> None:
+    other = path.parent / "other"
+    other.write_bytes(VIOLATED[:-1] + b"!")
+    os.utime(other, ns=(10**18, 10**18))
+    other.replace(path)
+
+
+def _truncate(path: Path) -> None:
+    os.truncate(path, len(VIOLATED) - 2)
+
+
+CHANGES = [_append, _touch, _replace, _truncate]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("to_copy", [False, True])
+def test_a_file_that_is_changed_meanwhile_is_not_replaced(
+    path: Path, change: Callable[[Path], None], *, to_copy: bool
+) -> None:
+    states: list[State] = []
+
+    def meddle(_done: int, _total: int) -> None:
+        if not states:
+            change(path)
+            states.append(state(path))
+
+    output = path.parent / "copy.ptd" if to_copy else None
+    with pytest.raises(FixError):
+        fix(path, REQUESTS, output=output, on_progress=meddle)
+    assert [state(path)] == states
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_the_error_says_that_the_file_was_changed(path: Path) -> None:
+    with pytest.raises(FixError, match="was changed by somebody else during the fix"):
+        fix(path, REQUESTS, on_progress=lambda _done, _total: _append(path))
+
+
+def test_a_file_that_vanishes_meanwhile_does_not_come_back(path: Path) -> None:
+    with pytest.raises(FixError):
+        fix(path, REQUESTS, on_progress=lambda _done, _total: path.unlink(missing_ok=True))
+    assert os.listdir(path.parent) == []
+
+
+HEADER = range(4, 48, 3)
+FLATBUFFER = range(48, METADATA_END, 7)
+PAYLOAD = (512, 515, 768, 771)
+TRAILING = (772, 780)
+
+
+@pytest.mark.parametrize("byte", [*HEADER, *FLATBUFFER, *PAYLOAD, *TRAILING])
+def test_a_byte_that_was_written_wrongly_is_noticed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, byte: int
+) -> None:
+    path.write_bytes(VIOLATED + b"signature")
+    right = (FIXED + b"signature")[byte]
+
+    def write_wrongly(fd: int, at: int, data: bytes) -> None:
+        os.pwrite(fd, data, at)
+        os.pwrite(fd, bytes([right ^ 1]), byte)
+
+    # Called last before the new file is read again.
+    monkeypatch.setattr(rewrite, "write_at", write_wrongly)
+    assert "the new file would not do" in refusal(path, REQUESTS)
+
+
+def test_a_copy_that_is_wrong_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def copy(_source: int, fd: int, count: int, _start: int, at: int) -> int:
+        return os.pwrite(fd, b"?" * count, at)
+
+    monkeypatch.setattr(os, "copy_file_range", copy, raising=False)
+    assert "the new file would not do" in refusal(path, REQUESTS)
