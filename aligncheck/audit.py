@@ -24,7 +24,7 @@ from aligncheck.requests import Asked, Asker, gather, per_subject
 from aligncheck.requests.backends import KnownBackends
 from aligncheck.requests.declared import Declared, SegmentAlignment
 from aligncheck.requests.format_rules import FormatRules
-from aligncheck.requests.sidecar import find_sidecar, read_sidecar
+from aligncheck.requests.sidecar import Sidecar, find_sidecar, read_sidecar
 
 
 def audit(
@@ -66,7 +66,7 @@ def as_askers(
     if segment_alignment is not None:
         askers.append(SegmentAlignment(segment_alignment, origin="segment_alignment"))
     found = find_sidecar(os.fspath(path)) if sidecar else None
-    if found is not None:
+    if found is not None and not any(isinstance(a, Sidecar) and a.path == found for a in askers):
         askers.append(read_sidecar(found))
     if backends:
         askers.append(KnownBackends())
@@ -97,6 +97,9 @@ def _stale(asked: Asked) -> Iterator[Remark]:
     """AC201: a sidecar asks for data that the file does not have."""
     for key, path in asked.stale:
         yield Remark(rule="AC201", level="warning", key=key, path=path)
+
+
+_MANY = 64  # names for the same data that a finding looks at
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +157,7 @@ def _violated_entries(judgement: _Judgement, kind: Kind, rule: str) -> Iterator[
         if not asked or offset is None or entry.kind != kind or meets(entry, asked):
             continue
         sharers = sharers or _Sharers(judgement)
-        sharer = sharers.weaker(entry, lcm_of(r.alignment for r in asked))
+        sharer = sharers.weaker(entry, _required(asked))
         cause = _cause(judgement.container, offset, entry.segment, asked, sharer)
         yield _finding(
             rule,
@@ -163,6 +166,7 @@ def _violated_entries(judgement: _Judgement, kind: Kind, rule: str) -> Iterator[
             offset=offset,
             asked=asked,
             cause=cause,
+            others=sharers.others(entry),
             sharer=sharer,
         )
 
@@ -175,9 +179,10 @@ def _finding(
     offset: int,
     asked: tuple[Request, ...],
     cause: Cause,
+    others: tuple[Request, ...] = (),
     sharer: str | None = None,
 ) -> Finding:
-    required = lcm_of(request.alignment for request in asked)
+    required = _required(asked)
     violated = tuple(request for request in asked if offset % request.alignment)
     return Finding(
         rule=rule,
@@ -189,6 +194,7 @@ def _finding(
         remainder=offset % required,
         cause=cause,
         requests=violated,
+        others=others,
         sharer=sharer if cause == "shared-segment" else None,
     )
 
@@ -201,22 +207,28 @@ def _cause(
     sharer: str | None,
 ) -> Cause:
     """The first that applies."""
-    required = lcm_of(request.alignment for request in asked)
+    required = _required(asked)
     if segment is not None and (offset - container.segment_base_offset) % required == 0:
         return "segment-base"
     return "shared-segment" if sharer is not None else "offset"
 
 
 class _Sharers:
-    """The weakest satisfied request at each place in a segment, made once per file when needed."""
+    """What is asked of each place in a segment, by which name; made once per file when needed."""
 
     def __init__(self, judgement: _Judgement) -> None:
-        self._weakest: dict[tuple[int, int | None], tuple[int, str]] = {}
+        self._asked: dict[tuple[int, int | None], list[tuple[Entry, tuple[Request, ...]]]] = {}
         for entry, asked in zip(judgement.container.entries, judgement.requests, strict=True):
-            if entry.segment is not None and asked and meets(entry, asked):
+            if entry.segment is not None and asked:
                 place = (entry.segment, entry.absolute_offset)
-                mine = (lcm_of(r.alignment for r in asked), entry.name)
-                self._weakest[place] = min(mine, self._weakest.get(place, mine))
+                self._asked.setdefault(place, []).append((entry, asked))
+        self._weakest: dict[tuple[int, int | None], tuple[int, str]] = {}
+        for place, sharers in self._asked.items():
+            met = [
+                (_required(asked), entry.name) for entry, asked in sharers if meets(entry, asked)
+            ]
+            if met:
+                self._weakest[place] = min(met)
 
     def weaker(self, entry: Entry, required: int) -> str | None:
         """The name of an entry on the same data whose request is weaker and satisfied."""
@@ -224,3 +236,15 @@ class _Sharers:
             return None
         found = self._weakest.get((entry.segment, entry.absolute_offset))
         return found[1] if found and found[0] < required else None
+
+    def others(self, entry: Entry) -> tuple[Request, ...]:
+        """What other names for the same data ask for: each once, and of many the first ones."""
+        if entry.segment is None:
+            return ()
+        sharers = self._asked.get((entry.segment, entry.absolute_offset), [])[:_MANY]
+        found = (request for other, asked in sharers if other is not entry for request in asked)
+        return tuple(dict.fromkeys(found))
+
+
+def _required(asked: tuple[Request, ...]) -> int:
+    return lcm_of(request.alignment for request in asked)

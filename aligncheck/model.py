@@ -143,8 +143,8 @@ class Finding:
 
     `entry` is None where the segment itself was asked for. `requests` are those that the offset
     does not meet; `required` is the LCM of all of the subject's requests, `remainder` what
-    `absolute_offset` leaves modulo that. `sharer` is the name with the weaker request, for the
-    cause `shared-segment`.
+    `absolute_offset` leaves modulo that. `others` are what other names for the same data ask for;
+    `sharer` is the one with the weaker request, for the cause `shared-segment`.
     """
 
     rule: str
@@ -156,6 +156,7 @@ class Finding:
     remainder: int
     cause: Cause
     requests: tuple[Request, ...]
+    others: tuple[Request, ...] = ()
     sharer: str | None = None
 
     @property

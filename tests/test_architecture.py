@@ -19,8 +19,9 @@ LAYERS = (
     # Pure: what is known, what follows from it, and how it is told.
     *("errors", "model", "structure"),
     *("plan.congruence", "plan.constant_layout", "plan.blocks", "plan"),
-    *("outcome", "report", "report.prose", "report.layout"),
-    *("report.json_v1", "report.quiet", "report.text", "report.progress"),
+    *("outcome", "report", "report.prose", "report.layout", "report.rules"),
+    *("report.json_v1", "report.jsonl", "report.junit", "report.sarif", "report.github"),
+    *("report.quiet", "report.text", "report.progress"),
     # Reading.
     *("formats.source", "formats.flatbuffer", "formats.tables", "formats.layout"),
     *("formats.payloads.header", "formats.payloads.vulkan", "formats.payloads.xnnpack"),

@@ -180,7 +180,7 @@ def test_an_audited_file_is_told_in_full() -> None:
                 "alignment": 512,
                 "required": None,
                 "requests": [],
-                "ok": True,
+                "ok": None,
                 "used_by": [],
             },
             {
@@ -223,7 +223,8 @@ def test_an_audited_file_is_told_in_full() -> None:
                 "cause": "shared-segment",
                 "message": "strong is at offset 640, which is no multiple of 256 (remainder 128),"
                 " as asked by --require strong=256. It shares its segment with weak, which asks"
-                " for less: the stricter request was dropped when equal data was merged.",
+                " for less: the stricter request was dropped when equal data was merged. Other"
+                " names for this data ask for 16 by --require weak=16.",
             }
         ],
         "unresolved": [],
@@ -402,7 +403,9 @@ def test_what_is_odd_about_a_layout_is_told_after_the_violations(folder: Path) -
 def test_every_rule_is_documented() -> None:
     page = (DOCS / "json.md").read_text(encoding="utf-8")
     source = "".join(path.read_text() for path in (ROOT / "aligncheck").rglob("*.py"))
-    assert set(re.findall(r"AC\d{3}", page)) == set(re.findall(r"AC\d{3}", source))
+    # A file that could not be audited is AC001 to other formats; here it has an `error`.
+    rule = re.compile(r"AC[1-9]\d\d")
+    assert set(rule.findall(page)) == set(rule.findall(source))
 
 
 def test_usage_errors_print_no_document() -> None:

@@ -136,9 +136,24 @@ def test_only_the_numbers_of_the_constants_that_move_are_written(tmp_path: Path)
     assert {patch.place for patch in result.plan.patches} == places
 
 
+def test_a_constant_moves_also_for_what_is_asked_of_its_segment(tmp_path: Path) -> None:
+    # The constant is where it was asked to be, 64 bytes before a page, and the segment is not.
+    spec = program(200, [64], base=4096 - 64)
+    result = fixed(spec, tmp_path, {"constant 1": 4096}, segment_alignment=4096)
+    assert given_up(result.plan) == []
+    assert result.after.segments[0].offset % 4096 == 0
+    assert within(result) == [4096]
+
+
 def test_overlapping_constants_that_disagree_are_given_up(tmp_path: Path) -> None:
     made = planned(program(60, [0, 20], [40, 8]), tmp_path)
     assert given_up(made) == [("1", 16, "conflict")]
+
+
+def test_constants_that_disagree_do_not_keep_others_from_being_moved(tmp_path: Path) -> None:
+    result = fixed(program(80, [0, 20, 60], [40, 8, 4]), tmp_path)
+    assert given_up(result.plan) == [("1", 16, "conflict")]
+    assert within(result) == [0, 20, 64]
 
 
 def test_a_constant_segment_that_is_also_something_else_is_not_laid_out_anew(

@@ -15,6 +15,7 @@ import pytest
 from aligncheck import FixError, fix, rewrite
 from tests.support import samples
 from tests.support.fixing import FIXED, VIOLATED, State, failing, refusal, state
+from tests.support.peek import peek
 from tests.support.samples import REQUESTS
 
 NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -101,13 +102,51 @@ aligncheck.fix(sys.argv[1], {"strong": 256}, on_progress=kill)
 """
 
 
-def test_a_killed_fix_leaves_the_file_and_the_next_one_succeeds(path: Path) -> None:
+def test_a_killed_fix_leaves_the_file_and_the_next_one_cleans_up(path: Path) -> None:
     before = state(path)
     command = [sys.executable, "-c", KILLED, str(path)]
     assert subprocess.run(command, check=False).returncode == -9
     assert state(path) == before
-    fix(path, REQUESTS)
+    (left,) = set(path.parent.iterdir()) - {path}
+    result = fix(path, REQUESTS)
     assert path.read_bytes() == FIXED
+    assert result.removed == (str(left),)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_files_that_only_look_like_something_left_behind_stay(path: Path) -> None:
+    names = {f".{path.name}.swp", f"{path.name}.aligncheck-tmp", ".other.ptd.x.aligncheck-tmp"}
+    for name in names:
+        (path.parent / name).write_bytes(b"mine")
+    fix(path, REQUESTS)
+    assert set(os.listdir(path.parent)) == names | {path.name}
+
+
+def test_of_two_fixes_at_the_same_time_one_is_refused(path: Path) -> None:
+    errors: list[str] = []
+
+    def fix_too(_done: int, _total: int) -> None:
+        if not errors:
+            with pytest.raises(FixError) as caught:
+                fix(path, REQUESTS)
+            errors.append(str(caught.value))
+
+    fix(path, REQUESTS, on_progress=fix_too)
+    assert errors == [f"{path}: is being fixed by somebody else just now"]
+    assert path.read_bytes() == FIXED
+
+
+def test_a_fix_does_not_clean_up_after_one_that_is_at_work(path: Path) -> None:
+    other, output = path.parent / "other.ptd", path.parent / "copy.ptd"
+    other.write_bytes(FIXED)
+
+    def fix_too(_done: int, _total: int) -> None:
+        fix(other, REQUESTS, output=output)
+
+    fix(path, {"strong": 512}, output=output, on_progress=fix_too)
+    # The one that ends last has its name.
+    assert peek(output.read_bytes()).offset_of("strong") % 512 == 0
+    assert sorted(os.listdir(path.parent)) == ["copy.ptd", "model.ptd", "other.ptd"]
 
 
 def _append(path: Path) -> None:

@@ -65,6 +65,7 @@ class Source:
 
 
 def _reason(error: Exception, path: str) -> str:
-    if isinstance(error, IsADirectoryError) or os.path.isdir(path):
+    # Windows calls it a lack of permission.
+    if isinstance(error, IsADirectoryError) or (os.name == "nt" and os.path.isdir(path)):
         return "is a directory"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -106,7 +106,7 @@ def _entry(entry: Entry, asked: tuple[Request, ...], ok: bool, users: tuple[str,
         "requests": [
             {"alignment": r.alignment, "origin": _text(r.origin), "level": r.level} for r in asked
         ],
-        "ok": ok,
+        "ok": ok if asked else None,
     }
     if entry.kind == "named_data":
         result["used_by"] = [_text(user) for user in users]

@@ -60,6 +60,12 @@ def askers(requests: tuple[Request, ...]) -> str:
     return ", ".join(dict.fromkeys(shown(request.origin) for request in requests))
 
 
+def others(finding: Finding) -> str:
+    """What other names for the same data ask for, as a sentence; empty if nothing."""
+    asked = ", ".join(f"{r.alignment} by {shown(r.origin)}" for r in finding.others)
+    return f" Other names for this data ask for {asked}." if asked else ""
+
+
 def cause(finding: Finding) -> str:
     """Why the request is violated, in one sentence."""
     if finding.cause == "segment-base":
@@ -82,7 +88,7 @@ def message(finding: Finding) -> str:
     return (
         f"{subject(finding)} is at offset {finding.absolute_offset}, which is no multiple of"
         f" {finding.required} (remainder {finding.remainder}), as asked by"
-        f" {askers(finding.requests)}. {cause(finding)}"
+        f" {askers(finding.requests)}. {cause(finding)}{others(finding)}"
     )
 
 

@@ -63,7 +63,7 @@ def _findings(findings: Iterable[Finding]) -> Table:
         style = "red" if finding.level == "error" else "yellow"
         detail = (
             f"{prose.place(finding)}, asked by {prose.askers(finding.requests)}. "
-            f"{prose.cause(finding)}"
+            f"{prose.cause(finding)}{prose.others(finding)}"
         )
         table.add_row(
             Text(finding.rule, style=style),

@@ -24,8 +24,10 @@ def parse_alignment(text: str) -> int:
     return check_alignment(number * _UNITS[(unit or "").lower()])
 
 
-def check_alignment(number: int) -> int:
+def check_alignment(number: object) -> int:
     """`number`, if it is an alignment that can be asked for. Raises BadRequest."""
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise BadRequest(f"an alignment is a whole number of bytes, not {number!r}")
     if not 1 <= number <= MAX_ALIGNMENT:
         raise BadRequest(f"an alignment is 1 byte to 1 GiB, not {number}")
     return number
