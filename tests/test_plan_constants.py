@@ -111,6 +111,12 @@ def test_constants_at_one_offset_stay_together(tmp_path: Path) -> None:
     assert result.payload(0)[240:280] == b"2" * 40
 
 
+def test_a_constant_inside_another_stays_inside_it(tmp_path: Path) -> None:
+    result = fixed(program(60, [0, 16, 32], [60, 4, 4]), tmp_path, {"2": 64})
+    assert within(result) == [32, 48, 64]
+    assert result.payload(0)[32:92] == result.before.data[BASE : BASE + 60]
+
+
 def test_bytes_before_the_first_constant_are_kept(tmp_path: Path) -> None:
     spec = program(60, [20, 40])
     built = spec.build()

@@ -15,15 +15,15 @@ GIB = 2**30
 REST = {"rest": 4096}
 
 
-def overlapping(*, rest: int = 1200) -> Ptd:
+def overlapping(base: int = BASE) -> Ptd:
     """Two segments of 100 bytes that share 60, and a third after them."""
     segments = [
         Segment(b"a" * 100, offset=0),
         Segment(b"a" * 60 + b"b" * 40, offset=40),
-        Segment(b"rest", offset=rest - BASE),
+        Segment(b"rest", offset=1200 - base),
     ]
     named = [Named("a", 0), Named("b", 1), Named("rest", 2)]
-    return Ptd(base=BASE, segments=segments, named=named)
+    return Ptd(base=base, segments=segments, named=named)
 
 
 def test_overlapping_segments_that_cannot_both_be_aligned_are_given_up(tmp_path: Path) -> None:
@@ -32,6 +32,12 @@ def test_overlapping_segments_that_cannot_both_be_aligned_are_given_up(tmp_path:
     assert given_up(result.plan) == [("b", 64, "conflict")]
     assert moved(result.plan) == {2: (1200, 4096)}
     assert result.payload(2) == b"rest"
+
+
+def test_what_is_met_today_comes_before_what_is_not(tmp_path: Path) -> None:
+    # 1026 and 1066, of which only the second is a multiple of 13.
+    made = planned(overlapping(1026), tmp_path, {"a": 13, "b": 13})
+    assert given_up(made) == [("a", 13, "conflict")]
 
 
 def test_of_overlapping_segments_what_can_be_met_is_met(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ A block's place is the absolute offset of its first byte; an `Ask` wants somethi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -19,10 +18,9 @@ from aligncheck.model import (
     Request,
     Segment,
     kept_alignment,
-    lcm_of,
 )
 from aligncheck.plan.congruence import ANYWHERE, Congruence, aligned
-from aligncheck.plan.constant_layout import Piece, arrange
+from aligncheck.plan.constant_layout import Arrangement, Piece
 
 Reason = Literal["inline", "conflict", "too-large", "metadata"]
 
@@ -142,9 +140,11 @@ def _place(container: Container, block: Block, asks: Sequence[Ask], start: int) 
     """The block at the smallest place from `start` that satisfies as much as can be."""
     places, unmet = _satisfiable(block, asks)
     plain = Placed(block=block, start=places.first_from(start), unmet=unmet)
-    if not any(ask.entry and ask.entry.kind == "constant" for ask, _ in unmet):
+    constants = _constants_of(container, block) if unmet else []
+    if not constants:
         return plain
-    return _with_constants_moved(container, block, asks, start) or plain
+    moved = _with_constants_moved(block, constants, asks, start)
+    return moved if len(moved.unmet) < len(unmet) else plain
 
 
 def _satisfiable(block: Block, asks: Iterable[Ask]) -> tuple[Congruence, list[tuple[Ask, Reason]]]:
@@ -163,7 +163,7 @@ def _satisfiable(block: Block, asks: Iterable[Ask]) -> tuple[Congruence, list[tu
         else:
             violated.append(ask)
     unmet: list[tuple[Ask, Reason]] = []
-    for ask in sorted(violated, key=lambda a: a.request.level != "error"):
+    for ask in sorted(violated, key=_is_warning):
         both = _both(places, ask.places)
         if both is None:
             unmet.append((ask, "conflict"))
@@ -183,28 +183,31 @@ def _both(places: Congruence, other: Congruence) -> Congruence | None:
 
 
 def _with_constants_moved(
-    container: Container, block: Block, asks: Sequence[Ask], start: int
-) -> Placed | None:
-    """The same for a constant segment whose constants are moved inside it; None if they can't be.
+    block: Block, constants: Sequence[Entry], asks: Sequence[Ask], start: int
+) -> Placed:
+    """The same for a constant segment whose constants are moved inside it.
 
     The segment is then aligned to what its constants ask for together, and each constant's offset
     in it as well: a loader that copies the segment keeps only the latter.
     """
-    constants = _constants_of(container, block)
-    if not constants:
-        return None
     places, unmet = _satisfiable(block, (ask for ask in asks if ask.entry is None))
-    wanted: dict[int, int] = {}
-    for ask in asks:
-        if ask.entry is not None:
-            wanted[ask.within] = math.lcm(wanted.get(ask.within, 1), ask.request.alignment)
-    together = _both(places, aligned(lcm_of(wanted.values())))
-    if together is None or together.modulus > MAX_ALIGNMENT:
-        return None
-    pieces = arrange(block.segments[0], constants, wanted)
-    if pieces is None:
-        return None
-    return Placed(block=block, start=together.first_from(start), unmet=unmet, pieces=pieces)
+    arrangement = Arrangement(block.segments[0], constants)
+    for ask in sorted(asks, key=lambda a: (block.start not in a.places, _is_warning(a))):
+        if ask.entry is None:
+            continue
+        together = _both(places, aligned(ask.request.alignment))
+        if together is None or together.modulus > MAX_ALIGNMENT:
+            unmet.append((ask, "too-large"))
+        elif not arrangement.require(ask.within, ask.request.alignment):
+            unmet.append((ask, "conflict"))
+        else:
+            places = together
+    pieces = arrangement.pieces()
+    return Placed(block=block, start=places.first_from(start), unmet=unmet, pieces=pieces)
+
+
+def _is_warning(ask: Ask) -> bool:
+    return ask.request.level == "warning"
 
 
 def _constants_of(container: Container, block: Block) -> list[Entry]:

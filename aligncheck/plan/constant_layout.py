@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from aligncheck.model import Entry, Segment, kept_alignment
-from aligncheck.plan.congruence import Congruence, aligned
+from aligncheck.plan.congruence import ANYWHERE, Congruence, aligned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,45 +21,46 @@ class Piece:
 
 @dataclass(slots=True)
 class _Group:
-    """A stretch of the old segment that keeps together, and the constants' offsets in it."""
+    """A stretch of the old segment that keeps together, and the offsets where it may go."""
 
     start: int
     end: int
-    offsets: list[int]
+    places: Congruence
 
 
-def arrange(
-    segment: Segment, constants: Iterable[Entry], wanted: Mapping[int, int]
-) -> tuple[Piece, ...] | None:
-    """Places for the constants of a segment, in their order, each as far forward as it can be.
+class Arrangement:
+    """New places for the constants of a segment, in their order."""
 
-    `wanted` is the alignment asked for at an offset. None if constants that overlap cannot be
-    satisfied together.
-    """
-    pieces: list[Piece] = []
-    end = 0
-    for group in _groups(segment, constants):
-        places = _places(group, wanted)
-        if places is None:
-            return None
-        new = places.first_from(max(group.start, end))
-        pieces.append(Piece(old=group.start, new=new, size=group.end - group.start))
-        end = new + group.end - group.start
-    return tuple(pieces)
+    def __init__(self, segment: Segment, constants: Iterable[Entry]) -> None:
+        self._groups = _groups(segment, constants)
+        self._starts = [group.start for group in self._groups]
+
+    def require(self, offset: int, alignment: int) -> bool:
+        """Asks for the alignment of what is at an offset of the old segment.
+
+        False, and nothing changes, where constants that overlap it allow no such place.
+        """
+        group = self._groups[bisect_right(self._starts, offset) - 1]
+        places = group.places.both(aligned(alignment, offset - group.start))
+        if places is not None:
+            group.places = places
+        return places is not None
+
+    def pieces(self) -> tuple[Piece, ...]:
+        """Each stretch, as far forward as it can be but not before its old place."""
+        pieces: list[Piece] = []
+        end = 0
+        for group in self._groups:
+            new = group.places.first_from(max(group.start, end))
+            pieces.append(Piece(old=group.start, new=new, size=group.end - group.start))
+            end = new + group.end - group.start
+        return tuple(pieces)
 
 
 def relocated(pieces: Sequence[Piece], offset: int) -> int:
     """Where an offset of the old segment is in the new one."""
     piece = pieces[bisect_right(pieces, offset, key=lambda p: p.old) - 1]
     return offset - piece.old + piece.new
-
-
-def _places(group: _Group, wanted: Mapping[int, int]) -> Congruence | None:
-    kept = kept_alignment(group.start) if group.start else 1
-    places: Congruence | None = aligned(kept)
-    for offset in group.offsets:
-        places = places and places.both(aligned(wanted.get(offset, 1), offset - group.start))
-    return places
 
 
 def _groups(segment: Segment, constants: Iterable[Entry]) -> list[_Group]:
@@ -70,15 +71,18 @@ def _groups(segment: Segment, constants: Iterable[Entry]) -> list[_Group]:
     """
     ends = _ends(segment, constants)
     offsets = sorted(ends)
-    groups = [_Group(0, offsets[0], [])] if offsets[0] else []
+    groups = [_Group(0, offsets[0], ANYWHERE)] if offsets[0] else []
     for offset, following in zip(offsets, [*offsets[1:], None], strict=True):
         end = segment.size if following is None else (ends[offset] or following)
         if groups and offset < groups[-1].end:
             groups[-1].end = max(groups[-1].end, end)
-            groups[-1].offsets.append(offset)
         else:
-            groups.append(_Group(offset, end, [offset]))
+            groups.append(_Group(offset, end, _kept(offset)))
     return groups
+
+
+def _kept(offset: int) -> Congruence:
+    return aligned(kept_alignment(offset)) if offset else ANYWHERE
 
 
 def _ends(segment: Segment, constants: Iterable[Entry]) -> dict[int, int | None]:

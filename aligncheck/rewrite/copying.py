@@ -35,19 +35,26 @@ def copy_range(source: Source, start: int, fd: int, at: int, size: int) -> Itera
 
 def _stretches(source: Source, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Where a range of a sparse file has data; all of it where that cannot be told."""
-    position = start
+    position = _next_data(source, start, end)
     while position < end:
         try:
-            data = os.lseek(source.fd, position, os.SEEK_DATA)
-            hole = os.lseek(source.fd, data, os.SEEK_HOLE)
-        except (AttributeError, OSError) as error:
-            if isinstance(error, OSError) and error.errno == errno.ENXIO:
-                return  # nothing but a hole from here on
-            data, hole = position, end
-        if data >= end:
-            return
-        yield data, min(hole, end)
-        position = hole
+            hole = min(os.lseek(source.fd, position, os.SEEK_HOLE), end)
+        except (AttributeError, OSError):
+            hole = end
+        yield position, hole
+        position = _next_data(source, hole, end)
+
+
+def _next_data(source: Source, position: int, end: int) -> int:
+    """The first byte from `position` that is not in a hole; `end` if there is none before."""
+    if position >= end:
+        return end
+    try:
+        return min(os.lseek(source.fd, position, os.SEEK_DATA), end)
+    except AttributeError:  # a system that does not tell
+        return position
+    except OSError as error:
+        return end if error.errno == errno.ENXIO else position
 
 
 def _copy(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[int]:
@@ -92,16 +99,25 @@ def same_bytes(old: Source, start: int, new: Source, at: int, size: int) -> Iter
 
     Raises BadFile where they differ.
     """
-    for done in range(0, size, _BUFFER):
-        count = min(_BUFFER, size - done)
-        if old.read(start + done, count) != new.read(at + done, count):
+    done = 0
+    while done < size:
+        # What is a hole in both files is zero in both.
+        data = min(
+            _next_data(old, start + done, start + size) - start,
+            _next_data(new, at + done, at + size) - at,
+        )
+        count = min(_BUFFER, size - data)
+        if old.read(start + data, count) != new.read(at + data, count):
             found = f"does not hold bytes {start} to {start + size} of the old file"
             raise BadFile(new.path, found, place=f"byte {at}")
-        yield count
+        yield data + count - done
+        done = data + count
 
 
 def is_zero(source: Source, start: int, end: int) -> bool:
     """True if a range holds nothing but zeros."""
     return not any(
-        source.read(at, min(_BUFFER, end - at)).strip(b"\0") for at in range(start, end, _BUFFER)
+        source.read(at, min(_BUFFER, stop - at)).strip(b"\0")
+        for begin, stop in _stretches(source, start, end)
+        for at in range(begin, stop, _BUFFER)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -75,10 +76,11 @@ def remove_leftovers(target: str) -> list[str]:
     if sys.platform == "win32":
         return []
     removed = []
+    own = re.compile(re.escape(_prefix(name)) + r"[^.]+" + re.escape(SUFFIX))
     with suppress(OSError):
         for found in os.listdir(folder):
             path = os.path.join(folder, found)
-            if found.startswith(_prefix(name)) and found.endswith(SUFFIX) and _remove(path):
+            if own.fullmatch(found) and _remove(path):
                 removed.append(path)
     return removed
 
