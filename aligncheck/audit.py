@@ -1,10 +1,8 @@
 """Judging a file: which requests on its entries and segments do their absolute offsets violate?"""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from aligncheck import structure
 from aligncheck.formats import read_container
@@ -102,8 +100,7 @@ def _stale(asked: Asked) -> Iterator[Remark]:
 _MANY = 64  # names for the same data that a finding looks at
 
 
-@dataclass(frozen=True, slots=True)
-class _Judgement:
+class _Judgement(NamedTuple):
     """What the checks see."""
 
     container: Container

@@ -31,6 +31,10 @@ class BadFile(AligncheckError):
         return f"{self.path}: {self.reason}"
 
 
+class LfsPointer(BadFile):
+    """A Git LFS pointer in the place of a file that was not fetched."""
+
+
 class FixError(BadFile):
     """A file that could not be rewritten. Whatever was under its name is still there, unchanged."""
 

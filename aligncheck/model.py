@@ -4,12 +4,9 @@ All offsets and sizes are in bytes. "Absolute" means from the file's first byte;
 `offset` is relative to the container's segment base offset, as stored.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Format = Literal["pte", "ptd"]
 Kind = Literal["named_data", "constant", "delegate"]
@@ -46,8 +43,7 @@ def lcm_of(alignments: Iterable[int]) -> int:
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(NamedTuple):
     """The fields of a file header that concern segments, and where their bytes are.
 
     `data_size` is None where the header has no such field (a .pte header under 32 bytes).
@@ -59,15 +55,14 @@ class Header:
     data_size_place: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(NamedTuple):
     """One `DataSegment`.
 
     A place is the absolute offset of a stored u64, or None where the field has its default value 0
     and therefore no bytes in the file.
     """
 
-    index: int
+    index: int  # type: ignore[assignment] # takes the place of tuple.index
     offset: int
     size: int
     absolute_offset: int
@@ -80,8 +75,7 @@ class Segment:
         return self.absolute_offset + self.size
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """A piece of data that somebody may want aligned.
 
     `segment` is None for inline data. `absolute_offset` is None for data that is not stored, `size`
@@ -106,8 +100,7 @@ class Entry:
         return self.absolute_offset is not None and self.size != 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Container:
+class Container(NamedTuple):
     """One file's layout: a header and a flatbuffer (up to `metadata_end`), then segments.
 
     `header` is None for a .pte without an extended header. `constant_segment` and
@@ -128,8 +121,7 @@ class Container:
     dirty_padding: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(NamedTuple):
     """Somebody's wish: an alignment in bytes, any positive integer. `origin` says whose it is."""
 
     alignment: int
@@ -137,8 +129,7 @@ class Request:
     level: Level = "error"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """A violated request.
 
     `entry` is None where the segment itself was asked for. `requests` are those that the offset
@@ -165,8 +156,7 @@ class Finding:
         return alignment_of(self.absolute_offset)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remark:
+class Remark(NamedTuple):
     """Something odd about a file that is no violated request.
 
     Which fields are set depends on the rule: `key` for a name, `path` for the sidecar it stands
@@ -183,8 +173,7 @@ class Remark:
     size: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
+class Audit(NamedTuple):
     """One file's result.
 
     `requests[i]` are the requests on `container.entries[i]`, `users[i]` the names of the delegates

@@ -1,31 +1,31 @@
 """What became of the paths of a run: what the reports are made from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from aligncheck.errors import BadFile
 from aligncheck.model import Audit
-from aligncheck.plan import Plan
+
+if TYPE_CHECKING:
+    from aligncheck.plan import Plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(NamedTuple):
     """One path: the audit of the file there as it is now, or the error that prevented it.
 
     `plan` is set if a fix was asked for; `applied` is True if the plan was carried out, and
     `source` is then the path of the file that was read, and `removed` are the unfinished files of
-    a killed run that were found beside it.
+    a killed run that were found beside it. `tolerated` says that the error is not to count.
     """
 
     path: str
     audit: Audit | None = None
     error: BadFile | None = None
-    plan: Plan | None = None
+    plan: "Plan | None" = None
     applied: bool = False
     source: str | None = None
     removed: tuple[str, ...] = ()
+    tolerated: bool = False
 
     @property
     def changes(self) -> bool:
@@ -39,18 +39,19 @@ class Outcome:
         return audit is not None and bool(audit.findings or audit.remarks or self.changes)
 
 
-@dataclass(slots=True)
 class Tally:
     """The counts of a run, kept while its outcomes go by."""
 
-    files: int = 0
-    entries: int = 0
-    violations: int = 0
-    warnings: int = 0
-    unknown: int = 0
-    unreadable: int = 0
-    fixed: int = 0
-    fixable: int = 0
+    def __init__(self) -> None:
+        self.files = 0
+        self.entries = 0
+        self.violations = 0
+        self.warnings = 0
+        self.unknown = 0
+        self.unreadable = 0
+        self.passed_over = 0
+        self.fixed = 0
+        self.fixable = 0
 
     def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         """The same outcomes, each counted as it passes."""
@@ -64,7 +65,8 @@ class Tally:
         self.fixable += outcome.changes and not outcome.applied
         audit = outcome.audit
         if audit is None:
-            self.unreadable += 1
+            self.passed_over += outcome.tolerated
+            self.unreadable += not outcome.tolerated
             return
         self.entries += len(audit.container.entries)
         self.violations += audit.violations

@@ -1,22 +1,19 @@
 """One run over many files: what is done with each, and the exit status of all."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from aligncheck.audit import audit
-from aligncheck.errors import BadFile, FixError
+from aligncheck.errors import BadFile, FixError, LfsPointer
 from aligncheck.formats import is_data_file, read_container
 from aligncheck.model import Container
 from aligncheck.outcome import Outcome, Tally
-from aligncheck.plan import plan
 from aligncheck.requests.backends import survey
 from aligncheck.requests.sources import Sources
-from aligncheck.rewrite import fix
+
+Mode = Literal["audit", "diff", "fix"]
 
 
 class Bar(Protocol):
@@ -26,18 +23,18 @@ class Bar(Protocol):
         """Called with the bytes that are done and the bytes in all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """What to do with the files.
 
     `output` is a file for the only one, `output_dir` a folder for all; without either a fix is
     made in place.
     """
 
-    mode: Literal["audit", "diff", "fix"]
+    mode: Mode
     sources: Sources
     output: str | None = None
     output_dir: str | None = None
+    allow_lfs_pointers: bool = False
     strict: bool = False
     exit_zero: bool = False
     exit_non_zero_on_fix: bool = False
@@ -57,17 +54,23 @@ class Run:
                 if not self.sources.excludes(path):
                     yield self._handle(path, bar)
             except BadFile as error:
-                yield Outcome(path=path, error=error)
+                tolerated = self.allow_lfs_pointers and isinstance(error, LfsPointer)
+                yield Outcome(path=path, error=error, tolerated=tolerated)
 
     def _handle(self, path: str, bar: Callable[[str], AbstractContextManager[Bar]]) -> Outcome:
         if self.mode == "fix":
             return self._fix(path, bar)
         askers = self.sources.askers(path)
         audited = audit(path, askers, sidecar=False, backends=False)
-        planned = plan(audited) if self.mode == "diff" else None
-        return Outcome(path=path, audit=audited, plan=planned)
+        if self.mode == "audit":
+            return Outcome(path=path, audit=audited)
+        from aligncheck.plan import plan
+
+        return Outcome(path=path, audit=audited, plan=plan(audited))
 
     def _fix(self, path: str, bar: Callable[[str], AbstractContextManager[Bar]]) -> Outcome:
+        from aligncheck.rewrite import fix
+
         output = self._output(path)
         with bar(path) as progress:
             result = fix(

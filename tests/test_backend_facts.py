@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aligncheck.requests.backend_facts import FACTS, TARGETS, Fact, Target
+from aligncheck.requests.backend_facts import FACTS, Fact
 from aligncheck.requests.declared import check_alignment
+from aligncheck.requests.target_facts import TARGETS, Target
 from tests.exporter.upstream import executorch_folder
 
 PAGE = (Path(__file__).parent.parent / "docs" / "backends.md").read_text(encoding="utf-8")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from aligncheck.errors import BadFile
+from aligncheck.errors import BadFile, LfsPointer
 
+_LFS = b"version https://git-lfs"
 _KNOWN = (
     # start, bytes there, what it is, what to do
-    (0, b"version https://git-lfs", "a Git LFS pointer, not the model", "run `git lfs pull`"),
     (0, b"PK\x03\x04", "a zip archive (a TorchScript or torch.save file?)", "export it to .pte"),
     (0, b"PK\x05\x06", "a zip archive, an empty one", ""),
     (0, b"\x1f\x8b", "gzip data", "decompress it first"),
@@ -24,6 +24,8 @@ def fault(path: str, head: bytes) -> BadFile:
     """The error for a file that is neither format, from its first bytes (some 64 of them)."""
     if not head:
         return BadFile(path, "is empty")
+    if head.startswith(_LFS):
+        return LfsPointer(path, "is a Git LFS pointer, not the model", hint="run `git lfs pull`")
     for start, magic, name, hint in _KNOWN:
         if head[start : start + len(magic)] == magic:
             return BadFile(path, f"is {name}", hint=hint)

@@ -29,7 +29,7 @@ def render(outcomes: Iterable[Outcome], tally: Tally) -> Iterator[str]:
     for outcome in outcomes:
         yield f"{separator}\n  {json.dumps(file(outcome))}"
         separator = ","
-    yield f'\n], "summary": {json.dumps(_summary(tally))}}}'
+    yield f'\n], "summary": {json.dumps(_summary(tally))}}}\n'
 
 
 def file(outcome: Outcome) -> Json:

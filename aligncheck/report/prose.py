@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from aligncheck.model import Finding, Remark, Request
 from aligncheck.outcome import Outcome, Tally
-from aligncheck.plan import Plan, Unfixable
-from aligncheck.plan.blocks import Reason
+
+if TYPE_CHECKING:
+    from aligncheck.plan import Plan, Unfixable
+    from aligncheck.plan.blocks import Reason
 
 _LONGEST_NAME = 200
 _REASONS: dict[Reason, str] = {
@@ -138,7 +141,7 @@ def summary(tally: Tally) -> str:
     parts = []
     if tally.violations:
         parts.append(counted(tally.violations, "violation"))
-    elif tally.files > tally.unreadable:
+    elif tally.files > tally.unreadable + tally.passed_over:
         parts.append("nothing violated")
     if tally.warnings:
         parts.append(counted(tally.warnings, "warning"))
@@ -151,5 +154,7 @@ def summary(tally: Tally) -> str:
         parts.append(f"{counted(tally.unknown, 'entry')} {verb} no known request")
     if tally.unreadable:
         parts.append(f"{counted(tally.unreadable, 'file')} could not be audited")
+    if tally.passed_over:
+        parts.append(f"{counted(tally.passed_over, 'file')} passed over")
     seen = f"{counted(tally.files, 'file')}, {counted(tally.entries, 'entry')}"
     return f"{seen}: {', '.join(parts) or 'nothing to audit'}"

@@ -10,14 +10,14 @@ from aligncheck.report import prose
 
 
 def render(outcomes: Iterable[Outcome]) -> Iterator[str]:
-    """Lines without their line feed."""
+    """Lines, each with its line feed."""
     for outcome in outcomes:
         if outcome.audit is not None:
             path = prose.shown(outcome.path, 4096)
             for finding in outcome.audit.findings:
-                yield f"{path}: {_line(finding)}"
+                yield f"{path}: {_line(finding)}\n"
             for remark in outcome.audit.remarks:
-                yield f"{path}: {remark.rule} {remark.level}: {prose.remark(remark)}"
+                yield f"{path}: {remark.rule} {remark.level}: {prose.remark(remark)}\n"
 
 
 def _line(finding: Finding) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from aligncheck.model import Container, Request
@@ -11,7 +10,6 @@ from aligncheck.model import Container, Request
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
 class Asked:
     """What an asker wants and knows of one file: pairs that begin with an index.
 
@@ -20,12 +18,22 @@ class Asked:
     with the path of the record; `unresolved` are keys that a delegate uses and no file has.
     """
 
-    entries: list[tuple[int, Request]] = field(default_factory=list)
-    segments: list[tuple[int, Request]] = field(default_factory=list)
-    users: list[tuple[int, str]] = field(default_factory=list)
-    unmatched: list[str] = field(default_factory=list)
-    stale: list[tuple[str, str]] = field(default_factory=list)
-    unresolved: list[str] = field(default_factory=list)
+    def __init__(
+        self,
+        *,
+        entries: Iterable[tuple[int, Request]] = (),
+        segments: Iterable[tuple[int, Request]] = (),
+        users: Iterable[tuple[int, str]] = (),
+        unmatched: Iterable[str] = (),
+        stale: Iterable[tuple[str, str]] = (),
+        unresolved: Iterable[str] = (),
+    ) -> None:
+        self.entries = list(entries)
+        self.segments = list(segments)
+        self.users = list(users)
+        self.unmatched = list(unmatched)
+        self.stale = list(stale)
+        self.unresolved = list(unresolved)
 
     def add(self, other: Asked) -> None:
         """Everything of another asker beside what is here."""

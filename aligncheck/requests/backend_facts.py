@@ -4,15 +4,12 @@ Paths are in ExecuTorch's source tree, unless they name a repository. docs/backe
 each, and which backends ask for nothing.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from aligncheck.model import Level
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(NamedTuple):
     """What one backend, by the id that .pte files have, needs of its data. None: nothing known.
 
     `payload` is for the start of a delegate's payload, `named_data` for each piece of named data
@@ -24,11 +21,11 @@ class Fact:
     backend: str
     payload: int | None
     named_data: int | None
-    payload_level: Level = "warning"
-    named_data_level: Level = "warning"
     since: str
     source: str
     note: str
+    payload_level: Level = "warning"
+    named_data_level: Level = "warning"
 
 
 FACTS: tuple[Fact, ...] = (
@@ -115,48 +112,3 @@ FACTS: tuple[Fact, ...] = (
     ),
 )
 """One row a backend, by its id."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """An alignment that a platform or a vendor wants, to be asked for by name.
-
-    With `backend` it is meant for the payloads of that backend, without for every segment that
-    holds data.
-    """
-
-    name: str
-    alignment: int
-    backend: str | None = None
-    meaning: str
-    source: str
-
-
-TARGETS: tuple[Target, ...] = (
-    Target(
-        name="ios",
-        alignment=16384,
-        meaning="each segment on a page of its own where pages are 16 KiB, as on iOS",
-        source=".ci/scripts/test_ios_ci.sh, examples/portable/scripts/export.py",
-    ),
-    Target(
-        name="mmap-4k",
-        alignment=4096,
-        meaning="each segment on a page of its own where pages are 4 KiB",
-        source="docs/source/pte-file-format.md",
-    ),
-    Target(
-        name="mmap-16k",
-        alignment=16384,
-        meaning="each segment on a page of its own where pages are 16 KiB",
-        source="docs/source/pte-file-format.md",
-    ),
-    Target(
-        name="qnn",
-        alignment=256,
-        backend="QnnBackend",
-        meaning="each QnnBackend payload as Qualcomm's own export scripts place it",
-        source="backends/qualcomm/export_utils.py",
-    ),
-)
-"""The names that `--target` knows."""

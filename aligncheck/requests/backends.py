@@ -1,25 +1,21 @@
 """Requests that are known for backends: for their payloads, and for the named data these use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from aligncheck.model import Container, Level, Request
 from aligncheck.requests import Asked
 from aligncheck.requests.backend_facts import FACTS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class User(NamedTuple):
     """A delegate that uses named data: its own name, and its backend's id."""
 
     name: str
     backend: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Survey:
+class Survey(NamedTuple):
     """What is known from the other files of a run.
 
     `users` are the delegates of its programs, by the key they use; `keys` those of its data files.

@@ -1,13 +1,12 @@
 """Requests declared once, in `[tool.aligncheck]` of a pyproject.toml or in an aligncheck.toml."""
 
-from __future__ import annotations
-
 import fnmatch
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import NamedTuple
 
 from aligncheck.errors import BadFile, BadRequest
 from aligncheck.formats.source import Source
@@ -15,12 +14,12 @@ from aligncheck.requests.declared import check_alignment, parse_alignment
 
 _NAMES = ("aligncheck.toml", "pyproject.toml")
 _LARGEST = 2**20
+_NONE: Mapping[str, int | bool] = MappingProxyType({})
 _OVERRIDABLE = ("segment-alignment", "requests", "backends")
 _KEYS = (*_OVERRIDABLE, "exclude", "overrides")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(NamedTuple):
     """What a configuration says; alignments in bytes.
 
     `backends` are bytes by backend id, False for a backend of which nothing is to be assumed.
@@ -31,15 +30,15 @@ class Settings:
     path: str
     segment_alignments: tuple[int, ...] = ()
     requests: tuple[tuple[str, int], ...] = ()
-    backends: Mapping[str, int | bool] = field(default_factory=dict)
+    backends: Mapping[str, int | bool] = _NONE
     exclude: tuple[str, ...] = ()
-    overrides: tuple[tuple[tuple[str, ...], Settings], ...] = ()
+    overrides: "tuple[tuple[tuple[str, ...], Settings], ...]" = ()
 
     def excludes(self, path: str) -> bool:
         """True for a file that is not to be audited."""
         return self._matches(path, self.exclude)
 
-    def for_file(self, path: str) -> Settings:
+    def for_file(self, path: str) -> "Settings":
         """The settings for one file: those for all, and those of each override that it matches.
 
         Requests add up; for a backend the last word counts.
@@ -47,8 +46,7 @@ class Settings:
         result = self
         for globs, settings in self.overrides:
             if self._matches(path, globs):
-                result = replace(
-                    result,
+                result = result._replace(
                     segment_alignments=result.segment_alignments + settings.segment_alignments,
                     requests=result.requests + settings.requests,
                     backends={**result.backends, **settings.backends},

@@ -11,12 +11,12 @@ from aligncheck.model import MAX_ALIGNMENT, Container, Level, Request
 from aligncheck.requests import Asked
 
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
-_BYTES = re.compile(r"(0x[0-9a-f]{1,16}|[0-9]{1,16})(?:([kmg])(?:ib)?)?", re.IGNORECASE | re.ASCII)
+_BYTES = r"(0x[0-9a-f]{1,16}|[0-9]{1,16})(?:([kmg])(?:ib)?)?"
 
 
 def parse_alignment(text: str) -> int:
     """Bytes from text such as `256`, `0x100`, `4K`, `16KiB` or `1MiB`. Raises BadRequest."""
-    match = _BYTES.fullmatch(text.strip())
+    match = re.fullmatch(_BYTES, text.strip(), re.IGNORECASE | re.ASCII)
     if not match:
         raise BadRequest(f"{text!r} is no number of bytes; write 256, 0x100, 4K, 16KiB or 1MiB")
     digits, unit = match.groups()

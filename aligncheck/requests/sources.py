@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from aligncheck.model import Container
 from aligncheck.requests import Asked, Asker
@@ -14,7 +13,6 @@ from aligncheck.requests.declared import Declared, SegmentAlignment
 from aligncheck.requests.sidecar import find_sidecar, read_sidecar
 
 
-@dataclass(slots=True, kw_only=True)
 class Sources:
     """Where a run looks for requests.
 
@@ -24,15 +22,24 @@ class Sources:
     run is over several files, of which a named sidecar need not fit each.
     """
 
-    declared: Sequence[Asker] = ()
-    config: str | None = None
-    isolated: bool = False
-    request_files: Sequence[str] = ()
-    sidecars: bool = True
-    many: bool = False
-    survey: Survey = NO_SURVEY
-    _configs: dict[str, Settings | None] = field(default_factory=dict)
-    _named: list[Asker] | None = None
+    def __init__(
+        self,
+        *,
+        declared: Sequence[Asker] = (),
+        config: str | None = None,
+        isolated: bool = False,
+        request_files: Sequence[str] = (),
+        sidecars: bool = True,
+    ) -> None:
+        self.declared = declared
+        self.config = config
+        self.isolated = isolated
+        self.request_files = request_files
+        self.sidecars = sidecars
+        self.many = False
+        self.survey = NO_SURVEY
+        self._configs: dict[str, Settings | None] = {}
+        self._named: list[Asker] | None = None
 
     def askers(self, path: str) -> list[Asker]:
         """The askers for one file. Raises BadFile for a bad sidecar or configuration."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from aligncheck.model import Container, Request
-from aligncheck.requests import Asked
-from aligncheck.requests.backend_facts import TARGETS, Target
+from collections.abc import Sequence
 
-BY_NAME: dict[str, Target] = {target.name: target for target in TARGETS}
+from aligncheck.model import Container, Request
+from aligncheck.requests import Asked, Asker
+from aligncheck.requests.target_facts import TARGETS, Target
+
+
+def askers_for(names: Sequence[str]) -> list[Asker]:
+    """An asker for each target that is named, once."""
+    by_name = {target.name: target for target in TARGETS}
+    return [ForTarget(by_name[name]) for name in dict.fromkeys(names)]
 
 
 class ForTarget:
