@@ -76,7 +76,9 @@ def audit_container(container: Container, askers: Iterable[Asker]) -> Audit:
     asked = gather(container, (FormatRules(), *askers))
     requests = per_subject(len(container.entries), asked.entries)
     segment_requests = per_subject(len(container.segments), asked.segments)
-    judgement = _Judgement(container, requests, segment_requests)
+    pairs = zip(container.entries, requests, strict=True)
+    violated = [(entry, wants) for entry, wants in pairs if wants and not meets(entry, wants)]
+    judgement = _Judgement(container, requests, segment_requests, violated)
     findings = [finding for check in CHECKS for finding in check(judgement)]
     findings.sort(key=lambda f: (f.absolute_offset, f.rule, f.entry.name if f.entry else ""))
     return Audit(
@@ -84,7 +86,7 @@ def audit_container(container: Container, askers: Iterable[Asker]) -> Audit:
         requests=requests,
         segment_requests=segment_requests,
         findings=tuple(findings),
-        remarks=(*_stale(asked), *(r for check in structure.CHECKS for r in check(container))),
+        remarks=(*_stale(asked), *structure.remarks(container)),
         users=per_subject(len(container.entries), asked.users),
         unmatched=tuple(asked.unmatched),
         unresolved=tuple(asked.unresolved),
@@ -101,11 +103,12 @@ _MANY = 64  # names for the same data that a finding looks at
 
 
 class _Judgement(NamedTuple):
-    """What the checks see."""
+    """What the checks see. `violated` are the entries of which a request is not met."""
 
     container: Container
     requests: Sequence[tuple[Request, ...]]
     segment_requests: Sequence[tuple[Request, ...]]
+    violated: Sequence[tuple[Entry, tuple[Request, ...]]]
 
 
 def check_named_data(judgement: _Judgement) -> Iterator[Finding]:
@@ -127,7 +130,7 @@ def check_segments(judgement: _Judgement) -> Iterator[Finding]:
     """AC104: a segment is not aligned as requested."""
     container = judgement.container
     for segment, asked in zip(container.segments, judgement.segment_requests, strict=True):
-        if any(segment.absolute_offset % request.alignment for request in asked):
+        if asked and any(segment.absolute_offset % request.alignment for request in asked):
             cause = _cause(container, segment.absolute_offset, segment.index, asked, None)
             yield _finding(
                 "AC104",
@@ -149,9 +152,9 @@ CHECKS: tuple[Callable[[_Judgement], Iterator[Finding]], ...] = (
 
 def _violated_entries(judgement: _Judgement, kind: Kind, rule: str) -> Iterator[Finding]:
     sharers: _Sharers | None = None
-    for entry, asked in zip(judgement.container.entries, judgement.requests, strict=True):
+    for entry, asked in judgement.violated:
         offset = entry.absolute_offset
-        if not asked or offset is None or entry.kind != kind or meets(entry, asked):
+        if entry.kind != kind or offset is None:
             continue
         sharers = sharers or _Sharers(judgement)
         sharer = sharers.weaker(entry, _required(asked))

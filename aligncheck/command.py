@@ -1,5 +1,6 @@
 """What the command does with its options: it calls, renders and returns the exit status."""
 
+import gc
 import io
 import os
 import sys
@@ -65,7 +66,7 @@ def execute(options: Options) -> int:
         _note("no .pte or .ptd file found")
     tally = Tally()
     outcomes = tally.watch(run.outcomes(files, lambda path: progress.bar(path, sys.stderr)))
-    with _exiting_well(), _report_stream(options) as stream:
+    with _exiting_well(), _uncollected(), _report_stream(options) as stream:
         for piece in _pieces(options, _announced(options, outcomes), tally, stream):
             stream.write(piece)
         stream.flush()
@@ -144,6 +145,20 @@ def _report_stream(options: Options) -> Iterator[TextIO]:
         raise click.UsageError(f"--output-file: {error.strerror}") from error
     with stream:
         yield stream
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: what an audit makes has no cycles, and a million entries that
+    are looked through for some again and again cost a third of the time.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 @contextmanager

@@ -49,6 +49,9 @@ def check_keys(container: Container) -> Iterator[Remark]:
 
     An error if the two name different segments.
     """
+    keys = [entry.name for entry in container.entries if entry.kind == "named_data"]
+    if len(set(keys)) == len(keys):
+        return
     seen: dict[str, int | None] = {}
     for entry in container.entries:
         if entry.kind != "named_data":
@@ -76,9 +79,10 @@ def check_data_size(container: Container) -> Iterator[Remark]:
     header = container.header
     if header is None or not header.data_size:
         return
-    last = max(_by_offset(container), key=lambda segment: segment.end, default=None)
     stated = container.segment_base_offset + header.data_size
-    if last is not None and stated < last.end:
+    beyond = [s for s in container.segments if s.size and s.absolute_offset + s.size > stated]
+    if beyond:
+        last = max(beyond, key=lambda segment: segment.end)
         yield Remark(
             rule="AC305",
             level="warning",
@@ -102,13 +106,32 @@ def check_metadata(container: Container) -> Iterator[Remark]:
 
 
 CHECKS: tuple[Callable[[Container], Iterator[Remark]], ...] = (
-    check_overlap,
-    check_order,
     check_keys,
     check_padding,
     check_data_size,
+)
+CHECKS_OF_DISORDER: tuple[Callable[[Container], Iterator[Remark]], ...] = (
+    check_overlap,
+    check_order,
     check_metadata,
 )
+"""These find nothing where the segments follow the metadata and one another."""
+
+
+def remarks(container: Container) -> list[Remark]:
+    """All that is odd about a layout, by rule."""
+    checks = CHECKS if _is_in_order(container) else (*CHECKS, *CHECKS_OF_DISORDER)
+    return sorted((r for check in checks for r in check(container)), key=lambda r: r.rule)
+
+
+def _is_in_order(container: Container) -> bool:
+    end = container.metadata_end
+    for segment in container.segments:
+        if segment.size:
+            if segment.absolute_offset < end:
+                return False
+            end = segment.absolute_offset + segment.size
+    return True
 
 
 def _by_offset(container: Container) -> list[Segment]:

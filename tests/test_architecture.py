@@ -26,7 +26,7 @@ LAYERS = (
     *("report.json_v1", "report.jsonl", "report.junit", "report.sarif", "report.github"),
     *("report.quiet", "report.text", "report.progress"),
     # Reading.
-    *("formats.source", "formats.flatbuffer", "formats.tables", "formats.layout"),
+    *("formats.source", "formats.flatbuffer", "formats.tables", "formats.columns", "formats.layout"),
     *("formats.payloads.header", "formats.payloads.vulkan", "formats.payloads.xnnpack"),
     *("formats.payloads", "formats.foreign", "formats.pte_schema", "formats.pte", "formats.ptd"),
     "formats",

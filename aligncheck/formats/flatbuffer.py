@@ -17,7 +17,7 @@ from flatbuffers import packer
 from aligncheck.errors import BadFile
 from aligncheck.formats.source import Source
 
-READ_WHOLE = 1 << 26
+READ_WHOLE = 1 << 27
 """Buffers up to this size are read at once; larger ones page by page as they are needed."""
 _PAGE = 1 << 16
 
@@ -52,7 +52,12 @@ class Buffer:
         )
         self._loaded: set[int] = set()
         self._vtables: dict[int, tuple[int, ...]] = {}
-        self._budget = 16 * end + _PAGE
+        self.budget = 16 * end + _PAGE
+
+    @property
+    def whole(self) -> bytes | None:
+        """All of the buffer, if it was read at once."""
+        return None if self._lazy else bytes(self._data)
 
     def number(self, kind: struct.Struct, at: int, where: Where) -> int:
         """The number at a position."""
@@ -111,8 +116,8 @@ class Buffer:
 
     def charge(self, size: int, where: Where) -> None:
         """Counts `size` bytes as read. Raises BadFile where the same bytes are read for ever."""
-        self._budget -= size
-        if self._budget < 0:
+        self.budget -= size
+        if self.budget < 0:
             self.fail(where, f"refers to far more data than the first {self.end} bytes can hold")
 
     def fail(self, where: Where, found: str) -> NoReturn:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 from aligncheck.errors import BadFile
+from aligncheck.formats.columns import Columns
 from aligncheck.formats.source import Source
-from aligncheck.formats.tables import U64, Table
+from aligncheck.formats.tables import U32, U64, Table, TableVector, Text
 from aligncheck.model import U64 as U64_RANGE
-from aligncheck.model import Segment
+from aligncheck.model import Entry, Segment
 
+_absolute_offset = attrgetter("absolute_offset")
 PADDING_LOOKED_AT = 2**20
 PADDING_RANGES = 1024
 
@@ -21,25 +24,57 @@ class DataSegment(Table):
     size = U64(1)
 
 
-def read_segments(source: Source, base: int, tables: Iterable[DataSegment]) -> tuple[Segment, ...]:
+class NamedData(Table):
+    """The same two; in a .ptd a third field holds the layout of a tensor."""
+
+    key = Text(0)
+    segment_index = U32(1)
+
+
+def read_segments(
+    source: Source, base: int, tables: TableVector[DataSegment]
+) -> tuple[Segment, ...]:
     """The segments of a file whose segment base offset is `base`.
 
     Raises BadFile for a segment that holds data outside the file, or where nothing can be held.
     """
-    segments = tuple(
-        Segment(
-            index=index,
-            offset=table.offset,
-            size=table.size,
-            absolute_offset=base + table.offset,
-            offset_place=table.place("offset"),
-            size_place=table.place("size"),
-        )
-        for index, table in enumerate(tables)
+    columns = Columns(tables)
+    offsets, sizes = columns.numbers("offset"), columns.numbers("size")
+    rows = zip(
+        range(len(tables)),
+        offsets,
+        sizes,
+        (base + offset for offset in offsets),
+        columns.places("offset"),
+        columns.places("size"),
+        strict=True,
     )
-    for segment in segments:
-        _check(source, base, segment)
+    segments = tuple(map(Segment._make, rows))
+    for segment, size in zip(segments, sizes, strict=True):
+        if not base or segment.absolute_offset + size > source.size:
+            _check(source, base, segment)
     return segments
+
+
+def read_named_data(
+    source: Source, tables: TableVector[NamedData], segments: tuple[Segment, ...]
+) -> tuple[Entry, ...]:
+    """The named data. Raises BadFile for a missing key or a segment that is not there."""
+    columns = Columns(tables)
+    keys, indexes = columns.texts("key"), columns.numbers("segment_index")
+    del columns  # a million tables' places, not needed any more
+    entries: list[Entry] = []
+    for key, index in zip(keys, indexes, strict=True):
+        if key is None:  # the runtime finds nothing in a file where one is missing
+            place = f"named_data[{len(entries)}].key"
+            raise BadFile(source.path, "is missing", place=place)
+        if index >= len(segments):
+            segment_index(source, segments, index, f"named_data[{len(entries)}].segment_index")
+        segment = segments[index]
+        entries.append(
+            Entry("named_data", key, segment.index, segment.absolute_offset, segment.size)
+        )
+    return tuple(entries)
 
 
 def _check(source: Source, base: int, segment: Segment) -> None:
@@ -68,9 +103,7 @@ def dirty_padding(
     found: list[tuple[int, int]] = []
     looked = ranges = 0
     position = metadata_end
-    for segment in sorted(
-        (s for s in segments if s.size), key=lambda s: (s.absolute_offset, s.index)
-    ):
+    for segment in sorted((s for s in segments if s.size), key=_absolute_offset):
         size = segment.absolute_offset - position
         if size > 0:
             looked, ranges = looked + size, ranges + 1
@@ -80,13 +113,6 @@ def dirty_padding(
                 found.append((position, segment.absolute_offset))
         position = max(position, segment.end)
     return tuple(found)
-
-
-def named_key(source: Source, key: str | None, place: str) -> str:
-    """`key`, checked to be there: the runtime finds nothing in a file where one is missing."""
-    if key is None:
-        raise BadFile(source.path, "is missing", place=place)
-    return key
 
 
 def segment_index(source: Source, segments: tuple[Segment, ...], index: int, place: str) -> int:

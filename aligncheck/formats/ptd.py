@@ -7,33 +7,25 @@ flat_tensor.fbs for the tables.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 
 from aligncheck.errors import BadFile
 from aligncheck.formats.flatbuffer import Buffer
 from aligncheck.formats.layout import (
     DataSegment,
+    NamedData,
     dirty_padding,
-    named_key,
+    read_named_data,
     read_segments,
-    segment_index,
 )
 from aligncheck.formats.source import Source
-from aligncheck.formats.tables import U32, Children, Table, Text, read_root
-from aligncheck.model import U64, Container, Entry, Header, Segment
+from aligncheck.formats.tables import U32, Children, Table, read_root
+from aligncheck.model import U64, Container, Header
 
 IDENTIFIER = b"FT01"
 _MAGIC = b"FH01"
 _MIN_LENGTH = 40
 _END = 8 + _MIN_LENGTH
 _SLOTS = 3  # of FlatTensor since 0.7; in 0.6 the same identifier stood for another, longer table
-
-
-class NamedData(Table):
-    """extension/flat_tensor/serialize/flat_tensor.fbs"""
-
-    key = Text(0)
-    segment_index = U32(1)
 
 
 class FlatTensor(Table):
@@ -53,7 +45,7 @@ def read(source: Source) -> Container:
     """The layout of a data file. Raises BadFile."""
     header, metadata_end, base = _read_header(source)
     root = read_root(Buffer(source, metadata_end), FlatTensor)
-    if root.slots > _SLOTS:
+    if len(root.fields) > _SLOTS:
         raise BadFile(
             source.path,
             "is a .ptd in the layout of ExecuTorch 0.6, which is not supported",
@@ -69,7 +61,7 @@ def read(source: Source) -> Container:
         segment_base_offset=base,
         segments=segments,
         dirty_padding=dirty_padding(source, metadata_end, segments),
-        entries=tuple(_named_data(source, root, segments)),
+        entries=read_named_data(source, root.named_data, segments),
     )
 
 
@@ -96,16 +88,3 @@ def _read_header(source: Source) -> tuple[Header, int, int]:
             raise BadFile(source.path, found, place=place, hint=hint)
     header = Header(length=length, base_place=32, data_size=data_size, data_size_place=40)
     return header, start + size, base
-
-
-def _named_data(source: Source, root: FlatTensor, segments: tuple[Segment, ...]) -> Iterator[Entry]:
-    for index, named in enumerate(root.named_data):
-        place = f"named_data[{index}].segment_index"
-        segment = segments[segment_index(source, segments, named.segment_index, place)]
-        yield Entry(
-            kind="named_data",
-            name=named_key(source, named.key, named.where("key")),
-            segment=segment.index,
-            absolute_offset=segment.absolute_offset,
-            size=segment.size,
-        )

@@ -15,7 +15,7 @@ from aligncheck.errors import BadFile
 from aligncheck.formats import payloads
 from aligncheck.formats import pte_schema as schema
 from aligncheck.formats.flatbuffer import Buffer
-from aligncheck.formats.layout import dirty_padding, named_key, read_segments, segment_index
+from aligncheck.formats.layout import dirty_padding, read_named_data, read_segments, segment_index
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import Span, read_root
 from aligncheck.model import Container, Entry, Header, Segment
@@ -47,7 +47,11 @@ def read(source: Source) -> Container:
         segment_base_offset=base,
         segments=segments,
         dirty_padding=dirty_padding(source, metadata_end, segments),
-        entries=(*reader.named_data(), *reader.constants(), *reader.delegates()),
+        entries=(
+            *read_named_data(source, program.named_data, segments),
+            *reader.constants(),
+            *reader.delegates(),
+        ),
         constant_segment=(
             constant_segment.segment_index
             if constant_segment and len(constant_segment.offsets.values) > 1
@@ -121,17 +125,6 @@ class _Reader:
 
     def fail(self, place: str, found: str) -> BadFile:
         return BadFile(self.source.path, found, place=place)
-
-    def named_data(self) -> Iterator[Entry]:
-        for named in self.program.named_data:
-            segment = self.segment(named.segment_index, named.where("segment_index"))
-            yield Entry(
-                kind="named_data",
-                name=named_key(self.source, named.key, named.where("key")),
-                segment=segment.index,
-                absolute_offset=segment.absolute_offset,
-                size=segment.size,
-            )
 
     def constants(self) -> Iterator[Entry]:
         """The constants in the constant segment, or of older files in the flatbuffer.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aligncheck.formats.layout import DataSegment
+from aligncheck.formats.layout import DataSegment, NamedData
 from aligncheck.formats.tables import (
     I8,
     I32,
@@ -66,11 +66,6 @@ class BackendDelegateInlineData(Table):
 class SubsegmentOffsets(Table):
     segment_index = U32(0)
     offsets = Numbers(1, U64)
-
-
-class NamedData(Table):
-    key = Text(0)
-    segment_index = U32(1)
 
 
 class Program(Table):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from operator import add
 from typing import Generic, NamedTuple, TypeVar, overload
 
 from aligncheck.formats.flatbuffer import INT8, INT32, UINT8, UINT32, UINT64, Buffer, Where
@@ -63,9 +64,9 @@ class Table:
         return self.at + start
 
     @property
-    def slots(self) -> int:
-        """How many slots the table's vtable has."""
-        return len(self._fields)
+    def fields(self) -> tuple[int, ...]:
+        """Where the field of each slot is, relative to the table: 0 for a missing one."""
+        return self._fields
 
     def follow(self, at: int, name: str) -> int:
         """Where the offset stored at a position points to."""
@@ -231,7 +232,8 @@ class TableVector(Sequence[TableT]):
     """A vector of tables, each read when it is asked for."""
 
     def __init__(self, kind: type[TableT], table: Table, name: str, start: int, count: int) -> None:
-        self._kind = kind
+        self.kind = kind
+        self.buffer = table.buffer
         self._table = table
         self._name = name
         self._start = start
@@ -254,12 +256,18 @@ class TableVector(Sequence[TableT]):
     def __iter__(self) -> Iterator[TableT]:
         return map(self._element, range(self._count))
 
+    def positions(self) -> Iterator[int]:
+        """Where each table begins, in the buffer: not yet checked to be inside."""
+        where = self._table.spot(self._name)
+        offsets = self.buffer.numbers(UINT32, self._start, self._count, where)
+        return map(add, offsets, range(self._start, self._start + 4 * self._count, 4))
+
     def _element(self, index: int) -> TableT:
         label = f"{self._name}[{index}]"
-        buffer = self._table.buffer
+        buffer = self.buffer
         buffer.charge(4, self._table.spot(label))
         at = self._table.follow(self._start + 4 * index, label)
-        return self._kind(buffer, at, self._table, label)
+        return self.kind(buffer, at, self._table, label)
 
 
 def _vector(table: Table, at: int | None, width: int, name: str) -> Span | None:

@@ -62,6 +62,8 @@ def gather(container: Container, askers: Iterable[Asker]) -> Asked:
 
 def per_subject(count: int, pairs: Sequence[tuple[int, T]]) -> tuple[tuple[T, ...], ...]:
     """The pairs sorted out: item i of the result are the values with index i, in their order."""
+    if not pairs:
+        return ((),) * count
     lists: dict[int, list[T]] = {}
     for index, value in pairs:
         lists.setdefault(index, []).append(value)

@@ -74,15 +74,16 @@ class KnownBackends:
     def ask(self, container: Container) -> Asked:
         """The requests on payloads and on named data, who uses the latter, and what is missing."""
         asked = Asked()
-        users = self._users(container)
         for index, entry in enumerate(container.entries):
-            if entry.kind == "delegate":
-                request = self._payload.get(entry.backend or "")
-                if request is not None and entry.holds_data:
-                    asked.entries.append((index, request))
-            elif entry.kind == "named_data" and entry.name in users:
-                self._ask_for_named_data(asked, index, users[entry.name])
-        asked.unresolved = self._unresolved(container)
+            if entry.backend is not None and entry.holds_data:
+                request = self._payload.get(entry.backend)
+                asked.entries += [(index, request)] if request is not None else []
+        users = self._users(container)
+        if users:
+            for index, entry in enumerate(container.entries):
+                if entry.kind == "named_data" and entry.name in users:
+                    self._ask_for_named_data(asked, index, users[entry.name])
+            asked.unresolved = self._unresolved(container)
         return asked
 
     def _users(self, container: Container) -> dict[str, list[User]]:

@@ -16,7 +16,7 @@ class FormatRules:
         """The requests on constants and inline data."""
         asked = Asked()
         for index, entry in enumerate(container.entries):
-            if not entry.holds_data:
+            if entry.kind == "named_data" or not entry.holds_data:
                 continue
             if entry.kind == "constant":
                 asked.entries.append((index, CONSTANT))
