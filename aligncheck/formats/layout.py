@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import repeat
 from operator import attrgetter
 
 from aligncheck.errors import BadFile
@@ -63,18 +64,24 @@ def read_named_data(
     columns = Columns(tables)
     keys, indexes = columns.texts("key"), columns.numbers("segment_index")
     del columns  # a million tables' places, not needed any more
-    entries: list[Entry] = []
-    for key, index in zip(keys, indexes, strict=True):
-        if key is None:  # the runtime finds nothing in a file where one is missing
-            place = f"named_data[{len(entries)}].key"
-            raise BadFile(source.path, "is missing", place=place)
-        if index >= len(segments):
-            segment_index(source, segments, index, f"named_data[{len(entries)}].segment_index")
-        segment = segments[index]
-        entries.append(
-            Entry("named_data", key, segment.index, segment.absolute_offset, segment.size)
-        )
-    return tuple(entries)
+    if None in keys:  # the runtime finds nothing in a file where one is missing
+        place = f"named_data[{keys.index(None)}].key"
+        raise BadFile(source.path, "is missing", place=place)
+    for index in {index for index in indexes if index >= len(segments)}:
+        place = f"named_data[{indexes.index(index)}].segment_index"
+        segment_index(source, segments, index, place)
+    offsets = [segment.absolute_offset for segment in segments]
+    sizes = [segment.size for segment in segments]
+    rows = zip(
+        repeat("named_data"),
+        keys,
+        indexes,
+        map(offsets.__getitem__, indexes),
+        map(sizes.__getitem__, indexes),
+        *(repeat(None),) * 3,
+        repeat(()),
+    )
+    return tuple(map(Entry._make, rows))
 
 
 def _check(source: Source, base: int, segment: Segment) -> None:

@@ -1,0 +1,1 @@
+"""Measurements: `python -m tests.bench`. Nothing here is run by the test suite."""
