@@ -124,6 +124,7 @@ class _Job:
         try:
             temporary = Temporary(target)
             self._fill(temporary.fd)
+            temporary.flush()
             after = self._verified(temporary.path, shown)
             keep_attributes(self.source.status, self.source.fd, temporary.fd)
             temporary.close()

@@ -7,6 +7,7 @@ import re
 import stat
 import sys
 import tempfile
+import threading
 from contextlib import suppress
 
 if sys.platform != "win32":
@@ -26,12 +27,29 @@ class Temporary:
         folder, name = os.path.split(target)
         self.fd, self.path = tempfile.mkstemp(prefix=_prefix(name), suffix=SUFFIX, dir=folder)
         lock(self.fd)
+        self._flushing: threading.Thread | None = None
+        self._failed: OSError | None = None
         self._folder = folder
         self._open = True
         self._exists = True
 
+    def flush(self) -> None:
+        """Begins to bring the file to the disk, while it is read again."""
+        self._flushing = threading.Thread(target=self._flush, daemon=True)
+        self._flushing.start()
+
+    def _flush(self) -> None:
+        try:
+            os.fsync(self.fd)
+        except OSError as error:  # the system tells it once: to this thread
+            self._failed = error
+
     def close(self) -> None:
         """Makes sure that the file is on the disk. Raises OSError."""
+        if self._flushing is not None:
+            self._flushing.join()
+        if self._failed is not None:
+            raise self._failed
         os.fsync(self.fd)
         self._open = False
         os.close(self.fd)
@@ -44,6 +62,8 @@ class Temporary:
 
     def discard(self) -> None:
         """Removes the file, unless it has got its name."""
+        if self._flushing is not None:
+            self._flushing.join()
         if self._open:
             self._open = False
             with suppress(OSError):

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import venv
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -146,43 +147,42 @@ def fixing(folder: Path, runs: int) -> Iterator[Row]:
         path = data_file(folder / f"fix{gib}.ptd", 16, segment_size=gib * GIB // 8, base=128)
         fill(path)
         archive = _archive(folder, path)
-        out, copy = folder / "out.ptd", folder / "copy.ptd"
-        command = f"'{sys.executable}' -m aligncheck -q -s 4096 --fix -o '{out}' '{path}'"
+        fix = f"{sys.executable} -m aligncheck -q -s 4096 --fix -o fixed {path.name}"
         commands = {
-            "fix": [f"rm -f '{out}'; exec {command}"],
-            "cp": [f"rm -f '{copy}'; cp '{path}' '{copy}' && sync '{copy}'"],
+            "fix": [f"cd {folder}; rm -f fixed; exec {fix}"],
+            "cp": [f"cd {folder}; rm -f copy; cp {path.name} copy && sync copy"],
         }
-        if archive is not None:
-            commands["zipalign"] = [f"zipalign -f 4096 '{archive}' '{copy}' && sync '{copy}'"]
+        if archive:
+            zipalign = "zipalign -f 4096 archive.zip aligned && sync aligned"
+            commands["zipalign"] = [f"cd {folder}; rm -f aligned; {zipalign}"]
         samples = in_turn(commands, runs, shell=True)
         yield Row("fix", f"{gib} GiB", ratio(samples["fix"], samples["cp"]), "x cp and sync", 1.5)
-        if archive is not None:
+        if archive:
             figure = ratio(samples["fix"], samples["zipalign"])
             yield Row("fix", f"{gib} GiB", figure, "x zipalign and sync", 1)
         yield Row("fix", f"{gib} GiB, memory", _above_start(samples["fix"]), "MiB more", 64)
-        for made in (path, archive, out, copy):
-            if made is not None:
-                made.unlink(missing_ok=True)
+        for name in (path.name, "archive.zip", "fixed", "copy", "aligned"):
+            (folder / name).unlink(missing_ok=True)
 
 
 def _above_start(samples: Sequence[Sample]) -> float:
     return middle(samples, "memory") - run([sys.executable, "-m", "aligncheck", "--version"]).memory
 
 
-def _archive(folder: Path, path: Path) -> Path | None:
-    """An archive of as many stored members and as many bytes; None where there is no zipalign."""
-    if shutil.which("zipalign") is None:
-        return None
-    import zipfile
+def _archive(folder: Path, path: Path) -> bool:
+    """Makes an archive of as many stored members and bytes; False where zipalign cannot do that.
 
-    archive = folder / "archive.zip"
+    It is not there, or the archive would have to be of the kind for more than 4 GiB.
+    """
+    if shutil.which("zipalign") is None or path.stat().st_size >= 4 * GIB:
+        return False
     size = path.stat().st_size // 8
-    with zipfile.ZipFile(archive, "w") as out, path.open("rb") as stream:
+    with zipfile.ZipFile(folder / "archive.zip", "w") as out, path.open("rb") as stream:
         for index in range(8):
-            with out.open(f"member{index}", "w", force_zip64=True) as member:
+            with out.open(f"member{index}", "w") as member:
                 for _ in range(size >> 20):
                     member.write(stream.read(1 << 20))
-    return archive
+    return True
 
 
 def many_files(folder: Path, _runs: int) -> Iterator[Row]:

@@ -33,7 +33,7 @@ def run(command: Sequence[str], *, shell: bool = False) -> Sample:
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - begin
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in (0, 1):
+    if process.returncode not in ((0,) if shell else (0, 1)):
         raise RuntimeError(f"{command} exited with {process.returncode}")
     return Sample(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
