@@ -86,7 +86,11 @@ def audit_container(container: Container, askers: Iterable[Asker]) -> Audit:
         requests=requests,
         segment_requests=segment_requests,
         findings=tuple(findings),
-        remarks=(*_stale(asked), *structure.remarks(container)),
+        remarks=(
+            *_stale(asked),
+            *_elsewhere(container, asked),
+            *structure.remarks(container),
+        ),
         users=per_subject(len(container.entries), asked.users),
         unmatched=tuple(asked.unmatched),
         unresolved=tuple(asked.unresolved),
@@ -97,6 +101,20 @@ def _stale(asked: Asked) -> Iterator[Remark]:
     """AC201: a sidecar asks for data that the file does not have."""
     for key, path in asked.stale:
         yield Remark(rule="AC201", level="warning", key=key, path=path)
+
+
+def _elsewhere(container: Container, asked: Asked) -> Iterator[Remark]:
+    """AC202: a program and its data files, or two of these, have the same key."""
+    for index, path in asked.elsewhere:
+        entry = container.entries[index]
+        yield Remark(
+            rule="AC202",
+            level="warning",  # they need not be meant for one another
+            key=entry.name,
+            path=path,
+            segment=entry.segment,
+            absolute_offset=entry.absolute_offset,
+        )
 
 
 _MANY = 64  # names for the same data that a finding looks at

@@ -1,8 +1,9 @@
 """Is the layout itself sound? Checks of a container that nobody has to ask for.
 
-ExecuTorch's runtime refuses none of what is told here: runtime/executor/program.cpp,
+ExecuTorch's runtime refuses next to nothing of what is told here: runtime/executor/program.cpp,
 pte_data_map.cpp and extension/flat_tensor/flat_tensor_data_map.cpp check that each segment lies in
-the file, not how segments lie to one another.
+the file, not how segments lie to one another. Only a key that is there twice is refused, where the
+data of several files is merged (extension/named_data_map/merged_data_map.cpp).
 """
 
 from __future__ import annotations

@@ -26,12 +26,24 @@ LAYERS = (
     *("report.json_v1", "report.jsonl", "report.junit", "report.sarif", "report.github"),
     *("report.quiet", "report.text", "report.progress"),
     # Reading.
-    *("formats.source", "formats.flatbuffer", "formats.tables", "formats.columns", "formats.layout"),
+    *(
+        "formats.source",
+        "formats.flatbuffer",
+        "formats.tables",
+        "formats.columns",
+        "formats.layout",
+    ),
     *("formats.payloads.header", "formats.payloads.vulkan", "formats.payloads.xnnpack"),
     *("formats.payloads", "formats.foreign", "formats.pte_schema", "formats.pte", "formats.ptd"),
     "formats",
     *("requests", "requests.declared", "requests.format_rules", "requests.backend_facts"),
-    *("requests.backends", "requests.sidecar", "requests.config", "requests.sources"),
+    *(
+        "requests.backends",
+        "requests.sidecar",
+        "requests.config",
+        "requests.pairing",
+        "requests.sources",
+    ),
     *("requests.target_facts", "requests.targets"),
     "audit",
     # Writing.

@@ -21,6 +21,7 @@ _REASONS: dict[Reason, str] = {
 }
 _REMARKS = {
     "AC201": "{path} asks for {key}, which the file does not have: is it stale?",
+    "AC202": "{path} has {key} too; the runtime does not load the two files together",
     "AC301": "segment {segment} begins at {start}, inside segment {other}",
     "AC302": "segment {segment} at {start} lies before segment {other}",
     "AC303": "{key} is there twice, in segments {other} and {segment}; only the first is found",

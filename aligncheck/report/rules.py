@@ -86,6 +86,14 @@ RULES = (
         " again, or take the sidecar away.",
     ),
     Rule(
+        "AC202",
+        "key-in-two-files",
+        "warning",
+        "A program and its data files have the same key twice.",
+        "ExecuTorch's runtime refuses to merge data files of which two have the same key, or one"
+        " has a key of the program. Export the data into one place.",
+    ),
+    Rule(
         "AC301",
         "overlapping-segments",
         "error",

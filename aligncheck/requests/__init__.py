@@ -15,7 +15,8 @@ class Asked:
 
     Indexes are into `container.entries` and `container.segments`. `users` name delegates that use
     an entry; `unmatched` are declared keys that no entry answers to; `stale` are recorded ones,
-    with the path of the record; `unresolved` are keys that a delegate uses and no file has.
+    with the path of the record; `unresolved` are keys that a delegate uses and no file has;
+    `elsewhere` are paths of other files that have an entry's key as well.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class Asked:
         unmatched: Iterable[str] = (),
         stale: Iterable[tuple[str, str]] = (),
         unresolved: Iterable[str] = (),
+        elsewhere: Iterable[tuple[int, str]] = (),
     ) -> None:
         self.entries = list(entries)
         self.segments = list(segments)
@@ -34,6 +36,7 @@ class Asked:
         self.unmatched = list(unmatched)
         self.stale = list(stale)
         self.unresolved = list(unresolved)
+        self.elsewhere = list(elsewhere)
 
     def add(self, other: Asked) -> None:
         """Everything of another asker beside what is here."""
@@ -43,6 +46,7 @@ class Asked:
         self.unmatched += other.unmatched
         self.stale += other.stale
         self.unresolved += other.unresolved
+        self.elsewhere += other.elsewhere
 
 
 class Asker(Protocol):

@@ -16,28 +16,40 @@ class User(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What is known from the other files of a run.
+    """What is known from the files of a run.
 
-    `users` are the delegates of its programs, by the key they use; `keys` those of its data files.
+    `users` are the delegates of its programs, by the key they use; `keys` the keys of its data
+    files. `homes` are the paths of the files that have a key, where the run is over one program
+    and its data files; it is empty for other runs, whose files need not belong together.
     """
 
     users: Mapping[str, tuple[User, ...]]
     keys: frozenset[str]
+    homes: Mapping[str, tuple[str, ...]]
 
 
-NO_SURVEY = Survey(users={}, keys=frozenset())
+NO_SURVEY = Survey(users={}, keys=frozenset(), homes={})
 
 
 def survey(containers: Iterable[Container]) -> Survey:
-    """The users and the keys of several files."""
+    """The users, the keys and the homes of the keys of several files."""
     users: dict[str, list[User]] = {}
+    homes: dict[str, list[str]] = {}
     keys: set[str] = set()
+    programs = 0
     for container in containers:
-        if container.format == "ptd":
-            keys.update(entry.name for entry in container.entries)
+        names = {entry.name for entry in container.entries if entry.kind == "named_data"}
+        programs += container.format == "pte"
+        keys.update(names if container.format == "ptd" else ())
+        for name in names:
+            homes.setdefault(name, []).append(container.path)
         for key, user in _users(container, prefix=f"{container.path}: "):
             users.setdefault(key, []).append(user)
-    return Survey(users={key: tuple(found) for key, found in users.items()}, keys=frozenset(keys))
+    return Survey(
+        users={key: tuple(found) for key, found in users.items()},
+        keys=frozenset(keys),
+        homes={key: tuple(paths) for key, paths in homes.items()} if programs == 1 else {},
+    )
 
 
 def _users(container: Container, prefix: str = "") -> Iterator[tuple[str, User]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from aligncheck.model import Container
 from aligncheck.requests import Asked, Asker
 from aligncheck.requests.backends import NO_SURVEY, KnownBackends, Survey
 from aligncheck.requests.config import Settings, find_config, read_config
 from aligncheck.requests.declared import Declared, SegmentAlignment
+from aligncheck.requests.pairing import Elsewhere, Shared
 from aligncheck.requests.sidecar import find_sidecar, read_sidecar
 
 
@@ -43,20 +44,25 @@ class Sources:
 
     def askers(self, path: str) -> list[Asker]:
         """The askers for one file. Raises BadFile for a bad sidecar or configuration."""
-        if self._named is None:
-            self._named = [read_sidecar(name) for name in self.request_files]
-        askers = (
-            [*self.declared, *map(_Shared, self._named)]
-            if self.many
-            else ([*self.declared, *self._named])
-        )
-        found = find_sidecar(path) if self.sidecars else None
-        if found is not None and not _named_already(found, self.request_files):
-            askers.append(read_sidecar(found))
+        askers = [*self.declared, *self._recorded(path), Elsewhere(self.survey)]
         settings = self.settings(path)
         if settings is None:
             return [*askers, KnownBackends(others=self.survey)]
         return [*askers, *_from_settings(settings.for_file(path), self.survey)]
+
+    def _recorded(self, path: str) -> Iterator[Asker]:
+        """The sidecars that are named, the file's own, and those of the files that go with it."""
+        if self._named is None:
+            self._named = [read_sidecar(name) for name in self.request_files]
+        yield from map(_Unmatched, self._named) if self.many else self._named
+        own = find_sidecar(path) if self.sidecars else None
+        if own is not None and not _among(own, self.request_files):
+            yield Shared(read_sidecar(own), self.survey)
+        homes = {home for homes in self.survey.homes.values() for home in homes} - {path}
+        for other in sorted(homes) if self.sidecars else ():
+            sidecar = find_sidecar(other)
+            if sidecar is not None and not _among(sidecar, self.request_files):
+                yield _Unmatched(read_sidecar(sidecar), quiet=True)
 
     def excludes(self, path: str) -> bool:
         """True for a file that its configuration leaves out. Raises BadFile."""
@@ -74,21 +80,22 @@ class Sources:
         return self._configs[folder]
 
 
-class _Shared:
-    """A sidecar for several files: what one of them does not have, another may."""
+class _Unmatched:
+    """A sidecar that need not fit the file: its stale keys are unmatched ones, or not told."""
 
-    def __init__(self, sidecar: Asker) -> None:
+    def __init__(self, sidecar: Asker, *, quiet: bool = False) -> None:
         self._sidecar = sidecar
+        self._quiet = quiet
 
     def ask(self, container: Container) -> Asked:
-        """The same, with its stale keys as unmatched ones."""
+        """The same requests."""
         asked = self._sidecar.ask(container)
-        asked.unmatched += [key for key, _ in asked.stale]
+        asked.unmatched += [] if self._quiet else [key for key, _ in asked.stale]
         asked.stale = []
         return asked
 
 
-def _named_already(found: str, names: Sequence[str]) -> bool:
+def _among(found: str, names: Sequence[str]) -> bool:
     return any(os.path.exists(name) and os.path.samefile(found, name) for name in names)
 
 
