@@ -16,7 +16,7 @@ from aligncheck.version import __version__
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option(
     "-r",
     "--require",
@@ -43,11 +43,14 @@ from aligncheck.version import __version__
     "--requests",
     "request_files",
     metavar="FILE",
+    type=click.Path(),
     multiple=True,
     help="Take recorded requests from FILE too. Repeatable.",
 )
 @click.option("--no-sidecar", is_flag=True, help="Ignore FILE.align.json beside FILE.")
-@click.option("--config", metavar="FILE", help="Use this configuration for all files.")
+@click.option(
+    "--config", metavar="FILE", type=click.Path(), help="Use this configuration for all files."
+)
 @click.option("--isolated", is_flag=True, help="Ignore all configuration.")
 @click.option(
     "-f",
@@ -58,11 +61,22 @@ from aligncheck.version import __version__
     show_default=True,
     help="How to report.",
 )
-@click.option("--output-file", metavar="FILE", help="Write the report here.")
+@click.option("--output-file", metavar="FILE", type=click.Path(), help="Write the report here.")
 @click.option("--fix", is_flag=True, help="Rewrite the files so that all requests are met.")
 @click.option("--diff", is_flag=True, help="Show what --fix would move, and write nothing.")
-@click.option("-o", "--output", metavar="FILE", help="With --fix: write the one file's copy here.")
-@click.option("--output-dir", metavar="DIR", help="With --fix: write all files' copies here.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(),
+    help="With --fix: write the one file's copy here.",
+)
+@click.option(
+    "--output-dir",
+    metavar="DIR",
+    type=click.Path(),
+    help="With --fix: write all files' copies here.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print violations only, one line each.")
 @click.option("-v", "--verbose", is_flag=True, help="Print every entry and the file's layout.")
 @click.option(
