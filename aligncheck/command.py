@@ -5,7 +5,7 @@ import io
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple, TextIO
 
 import click
@@ -117,9 +117,7 @@ def _check_outputs(options: Options, files: Sequence[str]) -> None:
     """Raises UsageError for options that do not go together."""
     if options.config is not None and options.isolated:
         raise click.UsageError("--config and --isolated do not go together.")
-    if options.output_file is not None and any(
-        os.path.realpath(path) == os.path.realpath(options.output_file) for path in files
-    ):
+    if options.output_file is not None and _is_one_of(options.output_file, options, files):
         raise click.UsageError("--output-file would overwrite a model.")
     if options.output is None and options.output_dir is None:
         return
@@ -131,6 +129,20 @@ def _check_outputs(options: Options, files: Sequence[str]) -> None:
         raise click.UsageError(f"-o takes one file, not {len(files)}; use --output-dir.")
     for path in clashes(files, options.output_dir):
         raise click.UsageError(f"--output-dir: {prose.shown(path)} would overwrite another file.")
+
+
+def _is_one_of(path: str, options: Options, files: Sequence[str]) -> bool:
+    """True if a path is, by whatever name, one of the inputs or outputs."""
+    models = [*files, *([options.output] if options.output is not None else [])]
+    if options.output_dir is not None:
+        models += [os.path.join(options.output_dir, os.path.basename(name)) for name in files]
+    for model in models:
+        if os.path.realpath(model) == os.path.realpath(path):
+            return True
+        with suppress(OSError):
+            if os.path.samefile(model, path):
+                return True
+    return False
 
 
 @contextmanager
@@ -171,10 +183,13 @@ def _exiting_well() -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        # Python flushes once more at its end, into what is still a closed pipe.
+    except OSError as error:
+        # Python flushes once more at its end, into what is still closed or full.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        if isinstance(error, BrokenPipeError):
+            sys.exit(141)
+        _note(f"the report cannot be written: {error.strerror or error}")
+        sys.exit(2)
 
 
 def _announced(options: Options, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:

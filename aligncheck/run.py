@@ -1,6 +1,7 @@
 """One run over many files: what is done with each, and the exit status of all."""
 
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from typing import Literal, NamedTuple, Protocol
@@ -13,6 +14,7 @@ from aligncheck.outcome import Outcome, Tally
 from aligncheck.requests.backends import survey
 from aligncheck.requests.sources import Sources
 
+_FOLDS_CASE = sys.platform in {"win32", "darwin"}
 Mode = Literal["audit", "diff", "fix"]
 
 
@@ -123,8 +125,9 @@ def clashes(files: Sequence[str], output_dir: str | None) -> list[str]:
     inputs = {os.path.realpath(path) for path in files}
     found = []
     for path in files:
-        name = os.path.basename(path)
-        target = os.path.realpath(os.path.join(output_dir, name))
+        # Not every file system tells apart what differs in case only.
+        name = os.path.basename(path).casefold() if _FOLDS_CASE else os.path.basename(path)
+        target = os.path.realpath(os.path.join(output_dir, os.path.basename(path)))
         if name in seen or (target in inputs and target != os.path.realpath(path)):
             found.append(path)
         seen[name] = path

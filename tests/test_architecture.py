@@ -59,6 +59,7 @@ THIRD_PARTIES = {
     "flatbuffers": {"formats.flatbuffer"},
     "rich": {"report.text", "report.progress"},
     "tomli": {"requests.config"},
+    "tomllib": {"requests.config"},  # not yet in the standard library of 3.10
 }
 """Which modules may use which packages. Among the rest are numpy and torch: none may."""
 

@@ -53,10 +53,9 @@ def test_a_violation_is_shown_in_a_table_and_a_run_summed_up_in_a_line(weak: Pat
         "rule   entry                                                  offset  needs  has",
         "AC101  strong                                                    640    256  128",
         "       segment 1, asked by --require strong=256. It shares",
-        "       its segment with weak, which asks for less: the",
-        "       stricter request was dropped when equal data was",
-        "       merged. Other names for this data ask for 16 by",
-        "       --require weak=16.",
+        "       its segment with weak: the stricter request was",
+        "       dropped when equal data was merged. Other names for",
+        "       this data ask for 16 by --require weak=16.",
         "1 file, 3 entries: 1 violation",
     ]
     assert (ran.code, ran.err) == (1, "")

@@ -222,9 +222,9 @@ def test_an_audited_file_is_told_in_full() -> None:
                 "remainder": 128,
                 "cause": "shared-segment",
                 "message": "strong is at offset 640, which is no multiple of 256 (remainder 128),"
-                " as asked by --require strong=256. It shares its segment with weak, which asks"
-                " for less: the stricter request was dropped when equal data was merged. Other"
-                " names for this data ask for 16 by --require weak=16.",
+                " as asked by --require strong=256. It shares its segment with weak: the"
+                " stricter request was dropped when equal data was merged. Other names for this"
+                " data ask for 16 by --require weak=16.",
             }
         ],
         "unresolved": [],

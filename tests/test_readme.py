@@ -119,8 +119,9 @@ def test_the_last_command_of_the_readme_installs_and_runs_these_tests() -> None:
 )
 def test_every_other_command_does_something(page: str, command: str) -> None:
     ran = exercise(command)
-    assert ran.code in {0, 1}, (page, ran.err)
-    assert ran.out
+    # The rules have an example of a file that cannot be audited.
+    assert ran.code in {0, 1} or (page, ran.code) == ("rules.md", 2), (page, ran.err)
+    assert ran.out or ran.err
 
 
 def test_set_up_is_the_two_commands_that_are_tested_above() -> None:

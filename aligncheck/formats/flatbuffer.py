@@ -7,7 +7,6 @@ module that touches the flatbuffers package (its packers know the byte order and
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Callable
 from typing import NoReturn
@@ -20,6 +19,7 @@ from aligncheck.formats.source import Source
 READ_WHOLE = 1 << 27
 """Buffers up to this size are read at once; larger ones page by page as they are needed."""
 _PAGE = 1 << 16
+_MOST_READ = 1 << 28  # of the lists and texts of one buffer: enough for some million entries
 
 INT8: struct.Struct = packer.int8
 INT32: struct.Struct = packer.int32
@@ -46,37 +46,45 @@ class Buffer:
         self.start = start
         self.end = end
         self._source = source
-        self._lazy = end > READ_WHOLE
-        self._data: bytes | mmap.mmap = (
-            mmap.mmap(-1, end) if self._lazy else source.read(start, end)
-        )
-        self._loaded: set[int] = set()
+        self.whole = source.read(start, end) if end <= READ_WHOLE else None
+        self._pages: dict[int, bytes] = {}
         self._vtables: dict[int, tuple[int, ...]] = {}
-        self.budget = 16 * end + _PAGE
-
-    @property
-    def whole(self) -> bytes | None:
-        """All of the buffer, if it was read at once."""
-        return None if self._lazy else bytes(self._data)
+        self.budget = min(16 * end + _PAGE, _MOST_READ)
 
     def number(self, kind: struct.Struct, at: int, where: Where) -> int:
         """The number at a position."""
-        self.need(at, kind.size, where)
-        value: int = kind.unpack_from(self._data, at)[0]
+        self.bound(at, kind.size, where)
+        value: int = kind.unpack_from(*self._bytes(at, kind.size))[0]
         return value
 
     def numbers(self, kind: struct.Struct, at: int, count: int, where: Where) -> tuple[int, ...]:
         """`count` numbers in a row."""
-        self.need(at, count * kind.size, where)
+        self.bound(at, count * kind.size, where)
         self.charge(count * kind.size, where)
         letter = str(kind.format).lstrip("<")
-        return struct.unpack_from(f"<{count}{letter}", self._data, at)
+        return struct.unpack_from(f"<{count}{letter}", *self._bytes(at, count * kind.size))
 
     def text(self, at: int, size: int, where: Where) -> str:
         """`size` bytes as UTF-8; bytes that are not are escaped with a backslash."""
-        self.need(at, size, where)
+        self.bound(at, size, where)
         self.charge(size, where)
-        return self._data[at : at + size].decode("utf-8", "backslashreplace")
+        data, start = self._bytes(at, size)
+        return data[start : start + size].decode("utf-8", "backslashreplace")
+
+    def _bytes(self, at: int, size: int) -> tuple[bytes, int]:
+        """Some bytes that hold those at a position, and where in them these begin."""
+        if self.whole is not None:
+            return self.whole, at
+        first, last = at // _PAGE, (at + size - 1) // _PAGE
+        pages = [self._page(number) for number in range(first, max(first, last) + 1)]
+        return pages[0] if len(pages) == 1 else b"".join(pages), at - first * _PAGE
+
+    def _page(self, number: int) -> bytes:
+        if number not in self._pages:
+            start = number * _PAGE
+            size = max(0, min(_PAGE, self.end - start))
+            self._pages[number] = self._source.read(self.start + start, size)
+        return self._pages[number]
 
     def vtable(self, at: int, where: Where) -> tuple[int, ...]:
         """Where the fields of the table at a position are, relative to it: 0 for a missing one.
@@ -99,26 +107,11 @@ class Buffer:
         if at < 0 or at + size > self.end:
             self.fail(where, f"points to bytes {at} to {at + size}, outside the first {self.end}")
 
-    def need(self, at: int, size: int, where: Where) -> None:
-        """The same, and makes sure that the bytes are in memory."""
-        self.bound(at, size, where)
-        if self._lazy:
-            self._load(at, size)
-
-    def _load(self, at: int, size: int) -> None:
-        for page in range(at // _PAGE, (at + size - 1) // _PAGE + 1):
-            if page not in self._loaded:
-                start = page * _PAGE
-                stop = min(start + _PAGE, self.end)
-                assert isinstance(self._data, mmap.mmap)
-                self._data[start:stop] = self._source.read(self.start + start, stop - start)
-                self._loaded.add(page)
-
     def charge(self, size: int, where: Where) -> None:
         """Counts `size` bytes as read. Raises BadFile where the same bytes are read for ever."""
         self.budget -= size
         if self.budget < 0:
-            self.fail(where, f"refers to far more data than the first {self.end} bytes can hold")
+            self.fail(where, "refers to far more data than a file of this kind can have")
 
     def fail(self, where: Where, found: str) -> NoReturn:
         """Raises the BadFile for a place."""

@@ -6,9 +6,8 @@ tensor_parser_exec_aten.cpp for what a constant is.
 
 from __future__ import annotations
 
-import math
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from aligncheck.errors import BadFile
@@ -18,10 +17,11 @@ from aligncheck.formats.flatbuffer import Buffer
 from aligncheck.formats.layout import dirty_padding, read_named_data, read_segments, segment_index
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import Span, read_root
-from aligncheck.model import Container, Entry, Header, Segment
+from aligncheck.model import U64, Container, Entry, Header, Segment
 
 IDENTIFIER = b"ET12"
 _MAGIC = b"eh00"
+_LONGEST_PART = 256  # characters of a method's or a backend's name in the name of a delegate
 _MIN_LENGTH = 24
 _LENGTH_WITH_DATA_SIZE = 32
 
@@ -184,12 +184,13 @@ class _Reader:
     def delegates(self) -> Iterator[Entry]:
         for plan_index, plan in enumerate(self.program.execution_plan):
             method = plan.name or f"method {plan_index}"
+            short = _short(method)
             for index, delegate in enumerate(plan.delegates):
                 backend = delegate.id or "unnamed backend"
                 segment, span = self._payload(delegate)
                 yield Entry(
                     kind="delegate",
-                    name=f"{method}/delegate {index} ({backend})",
+                    name=f"{short}/delegate {index} ({_short(backend)})",
                     segment=segment,
                     absolute_offset=span.offset if span else None,
                     size=span.size if span else 0,
@@ -237,6 +238,11 @@ class _Reader:
             yield self.segment(table.segment_index, table.where("segment_index")).index
 
 
+def _short(name: str) -> str:
+    """A name that others are made of: a thousand names with a long one in each are too much."""
+    return name if len(name) <= _LONGEST_PART else f"{name[: _LONGEST_PART - 3]}..."
+
+
 def _is_constant(tensor: schema.Tensor) -> bool:
     """A planned tensor has initial values, not a constant; an external one lies in another file."""
     extra = tensor.extra_tensor_info
@@ -252,4 +258,16 @@ def _merge(known: _Constant, tensor: schema.Tensor) -> _Constant:
     sizes = tensor.sizes.values
     if element is None or any(size < 0 for size in sizes):
         return _Constant(name, known.size)
-    return _Constant(name, max(known.size or 0, element * math.prod(sizes)))
+    return _Constant(name, max(known.size or 0, _product(element, sizes)))
+
+
+def _product(element: int, sizes: Sequence[int]) -> int:
+    """The size of a tensor, or if it is more than a file can have, some such size."""
+    if 0 in sizes:
+        return 0
+    result = element
+    for size in sizes:
+        result *= size
+        if result > U64:
+            break
+    return result

@@ -79,8 +79,8 @@ def cause(finding: Finding) -> str:
         )
     if finding.cause == "shared-segment":
         return (
-            f"It shares its segment with {shown(finding.sharer or '')}, which asks for less: the"
-            " stricter request was dropped when equal data was merged."
+            f"It shares its segment with {shown(finding.sharer or '')}: the stricter request was"
+            " dropped when equal data was merged."
         )
     if finding.segment is None:
         return "It lies inside the flatbuffer, where only a new export can move it."

@@ -1,11 +1,14 @@
 """Requests that are known for backends: for their payloads, and for the named data these use."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from aligncheck.model import Container, Level, Request
 from aligncheck.requests import Asked
 from aligncheck.requests.backend_facts import FACTS
+
+_MANY = 64  # delegates that are named as users of one key
 
 
 class User(NamedTuple):
@@ -43,19 +46,31 @@ def survey(containers: Iterable[Container]) -> Survey:
         keys.update(names if container.format == "ptd" else ())
         for name in names:
             homes.setdefault(name, []).append(container.path)
-        for key, user in _users(container, prefix=f"{container.path}: "):
-            users.setdefault(key, []).append(user)
+        for key, found in _users(container, prefix=f"{container.path}: "):
+            users.setdefault(key, []).extend(found)
     return Survey(
-        users={key: tuple(found) for key, found in users.items()},
+        users={key: tuple(sharers) for key, sharers in users.items()},
         keys=frozenset(keys),
         homes={key: tuple(paths) for key, paths in homes.items()} if programs == 1 else {},
     )
 
 
-def _users(container: Container, prefix: str = "") -> Iterator[tuple[str, User]]:
+def _users(container: Container, prefix: str = "") -> Iterator[tuple[str, Sequence[User]]]:
+    """Each key with the delegates that use it, of very many only the first.
+
+    Delegates that share a payload are looked at together: each may use a great many keys.
+    """
+    uses: dict[int, tuple[str, ...]] = {}
+    users: dict[int, list[User]] = {}
     for entry in container.entries:
-        for key in entry.uses:
-            yield key, User(name=f"{prefix}{entry.name}", backend=entry.backend or "")
+        if entry.uses:
+            uses[id(entry.uses)] = entry.uses
+            sharers = users.setdefault(id(entry.uses), [])
+            if len(sharers) < _MANY:
+                sharers.append(User(name=f"{prefix}{entry.name}", backend=entry.backend or ""))
+    for payload, keys in uses.items():
+        for key in keys:
+            yield key, users[payload]
 
 
 class KnownBackends:
@@ -100,22 +115,22 @@ class KnownBackends:
 
     def _users(self, container: Container) -> dict[str, list[User]]:
         users: dict[str, list[User]] = {}
-        for key, user in _users(container):
-            users.setdefault(key, []).append(user)
+        for key, found in _users(container):
+            users.setdefault(key, []).extend(found)
         if container.format == "ptd":
             for key, others in self._others.users.items():
                 users.setdefault(key, []).extend(others)
         return users
 
     def _ask_for_named_data(self, asked: Asked, index: int, users: Iterable[User]) -> None:
-        asked.users += [(index, user.name) for user in users]
+        asked.users += [(index, user.name) for user in islice(users, _MANY)]
         for backend in dict.fromkeys(user.backend for user in users):
             if backend in self._named_data:
                 asked.entries.append((index, self._named_data[backend]))
 
     def _unresolved(self, container: Container) -> list[str]:
         """The keys that a delegate here uses and that neither this file nor a data file has."""
-        used = dict.fromkeys(key for entry in container.entries for key in entry.uses)
+        used = dict.fromkeys(key for key, _ in _users(container))
         if not used:
             return []
         here = {entry.name for entry in container.entries if entry.kind == "named_data"}

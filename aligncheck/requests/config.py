@@ -196,5 +196,8 @@ class _Reader:
 
 
 def _shown(value: object) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except RecursionError:
+        text = "something nested very deeply"
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -57,6 +57,7 @@ class Declared:
         optional: bool = False,
     ) -> None:
         self._optional = optional
+        unique = dict.fromkeys(requirements)
         self._requests = [
             (
                 key,
@@ -66,7 +67,7 @@ class Declared:
                     level=level,
                 ),
             )
-            for key, number in requirements
+            for key, number in unique
         ]
 
     def ask(self, container: Container) -> Asked:

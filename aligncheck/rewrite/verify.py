@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from aligncheck.errors import BadFile
 from aligncheck.formats.source import Source
@@ -22,7 +22,7 @@ def verify(
     _check_findings(planned, after)
     _check_structure(before.container, after.container)
     _check_patches(planned, new)
-    ranges = sorted(
+    ranges = _merged(
         {
             *_metadata(planned),
             *_payload(planned, before.container, after.container),
@@ -35,6 +35,19 @@ def verify(
         for count in same_bytes(old, start, new, at, size):
             done += count
             yield done, total
+
+
+def _merged(ranges: Iterable[Range]) -> list[Range]:
+    """The same bytes, each once: segments may overlap, one in the other a thousand times."""
+    merged: list[Range] = []
+    for start, at, size in sorted(ranges, key=lambda r: (r[1] - r[0], r[0])):
+        if merged:
+            last, last_at, last_size = merged[-1]
+            if at - start == last_at - last and start <= last + last_size:
+                merged[-1] = last, last_at, max(last_size, start + size - last)
+                continue
+        merged.append((start, at, size))
+    return merged
 
 
 def _check_findings(planned: Plan, after: Audit) -> None:
