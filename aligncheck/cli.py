@@ -14,8 +14,36 @@ from aligncheck.report import REPORTS
 from aligncheck.requests.target_facts import TARGETS
 from aligncheck.version import __version__
 
+_GROUPS = {
+    "Requests": (
+        *("requirements", "segment_alignment", "targets"),
+        *("request_files", "no_sidecar", "config", "isolated"),
+    ),
+    "Report": ("report", "output_file", "quiet", "verbose"),
+    "Fixing": ("fix", "diff", "output", "output_dir"),
+    "Exit status": ("strict", "exit_zero", "exit_non_zero_on_fix", "allow_lfs_pointers"),
+}
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Grouped(click.Command):
+    """A command whose help shows its options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        rest = {option.name: option.get_help_record(ctx) for option in options}
+        for title, names in _GROUPS.items():
+            self._section(formatter, title, [rest.pop(name) for name in names])
+        self._section(formatter, "Other", list(rest.values()))
+
+    @staticmethod
+    def _section(
+        formatter: click.HelpFormatter, title: str, records: list[tuple[str, str] | None]
+    ) -> None:
+        with formatter.section(title):
+            formatter.write_dl([record for record in records if record is not None])
+
+
+@click.command(cls=_Grouped, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path())
 @click.option(
     "-r",
@@ -93,6 +121,13 @@ def main(**options: Any) -> None:
 
     PATH is a file, or a folder that is searched for *.pte and *.ptd. BYTES is a number such as
     256, 0x100, 4K, 16KiB or 1MiB, up to 1 GiB.
+
+    \b
+    Examples:
+      aligncheck model.pte weights.ptd           what formats and backends need
+      aligncheck -r 'npu.*=4K' model.pte         a request, by name or glob
+      aligncheck --diff -s 16KiB build/          what a fix would move
+      aligncheck --fix --target ios model.pte    fix the file in place
 
     \b
     Exit status:
