@@ -28,6 +28,12 @@ _GROUPS = {
 class _Grouped(click.Command):
     """A command whose help shows its options in groups."""
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **extra)
+        except KeyboardInterrupt:  # click would exit with 1, which says that data is misaligned
+            sys.exit(130)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
         rest = {option.name: option.get_help_record(ctx) for option in options}

@@ -59,6 +59,14 @@ class Options(NamedTuple):
 
 def execute(options: Options) -> int:
     """Does what the options say, and returns the exit status. Raises click.UsageError."""
+    try:
+        with _uncollected():
+            return _execute(options)
+    except KeyboardInterrupt:
+        return 130  # as a shell has it for a signal
+
+
+def _execute(options: Options) -> int:
     files = find_files(options.paths)
     _check_outputs(options, files)
     run = _run(options)
@@ -66,10 +74,10 @@ def execute(options: Options) -> int:
         _note("no .pte or .ptd file found")
     tally = Tally()
     outcomes = tally.watch(run.outcomes(files, lambda path: progress.bar(path, sys.stderr)))
-    with _exiting_well(), _uncollected(), _report_stream(options) as stream:
+    with _report_stream(options) as stream:
         for piece in _pieces(options, _announced(options, outcomes), tally, stream):
-            stream.write(piece)
-        stream.flush()
+            _write(stream, piece)
+        _write(stream, None)
     return run.status(tally)
 
 
@@ -147,16 +155,41 @@ def _is_one_of(path: str, options: Options, files: Sequence[str]) -> bool:
 
 @contextmanager
 def _report_stream(options: Options) -> Iterator[TextIO]:
-    """Standard output, or the file that the report goes to. Raises UsageError."""
+    """Standard output, or the file that the report goes to. Raises UsageError.
+
+    What a terminal cannot show is escaped.
+    """
+    for standard in (sys.stdout, sys.stderr):
+        if isinstance(standard, io.TextIOWrapper):
+            standard.reconfigure(errors="backslashreplace")
     if options.output_file is None:
+        if sys.stdout is None:
+            raise click.UsageError("Standard output is closed.")
         yield sys.stdout
         return
     try:
         stream = open(options.output_file, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115 - closed below; only opening it is the user's mistake
     except OSError as error:
         raise click.UsageError(f"--output-file: {error.strerror}") from error
-    with stream:
+    try:
         yield stream
+    finally:
+        with suppress(OSError):  # it has been flushed, or that has failed and been told
+            stream.close()
+
+
+def _write(stream: TextIO, piece: str | None) -> None:
+    """Writes a piece of the report; None is its end. Exits where it cannot be written."""
+    try:
+        stream.flush() if piece is None else stream.write(piece)
+    except OSError as error:
+        # Python flushes once more at its end, into what is still closed or full.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        if isinstance(error, BrokenPipeError):
+            sys.exit(141)
+        _note(f"the report cannot be written: {error.strerror or error}")
+        sys.exit(2)
 
 
 @contextmanager
@@ -171,25 +204,6 @@ def _uncollected() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-@contextmanager
-def _exiting_well() -> Iterator[None]:
-    """What a terminal cannot show is escaped; Ctrl-C and a closed pipe exit as signals do."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        yield
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except OSError as error:
-        # Python flushes once more at its end, into what is still closed or full.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):
-            sys.exit(141)
-        _note(f"the report cannot be written: {error.strerror or error}")
-        sys.exit(2)
 
 
 def _announced(options: Options, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:

@@ -70,7 +70,7 @@ def test_a_fix_is_killed_between_any_two_system_calls(path: Path) -> None:
 
 def test_a_copy_to_another_name_is_killed_between_any_two_system_calls(path: Path) -> None:
     output = path.parent / "copy.ptd"
-    args = ("--fix", "--isolated", "-q", *ASKED, "-o", output, path)
+    args = ("--fix", "--isolated", "-q", *ASKED, "-o", str(output), str(path))
     before = state(path)
     for last in CALLS:
         output.write_bytes(b"older")

@@ -27,9 +27,14 @@ def render(outcomes: Iterable[Outcome], tally: Tally) -> Iterator[str]:
     yield '{"version": 1, "files": ['
     separator = ""
     for outcome in outcomes:
-        yield f"{separator}\n  {json.dumps(file(outcome))}"
+        yield f"{separator}\n  {dumps(file(outcome))}"
         separator = ","
     yield f'\n], "summary": {json.dumps(_summary(tally))}}}\n'
+
+
+def dumps(value: Json) -> str:
+    """JSON in one line. CI runners look for commands in lines, which begin with `##` or `::`."""
+    return json.dumps(value).replace("##", "\\u0023#").replace("::", "\\u003a:")
 
 
 def file(outcome: Outcome) -> Json:

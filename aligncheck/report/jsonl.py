@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 
 from aligncheck.outcome import Outcome, Tally
@@ -12,4 +11,4 @@ from aligncheck.report import json_v1
 def render(outcomes: Iterable[Outcome], _tally: Tally) -> Iterator[str]:
     """Each file's line as soon as its outcome is there."""
     for outcome in outcomes:
-        yield f"{json.dumps(json_v1.file(outcome))}\n"
+        yield f"{json_v1.dumps(json_v1.file(outcome))}\n"

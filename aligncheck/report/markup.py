@@ -7,4 +7,6 @@ from html import escape
 
 def escaped(text: str) -> str:
     """In ASCII, so that no stream's encoding can spoil it; `text` is one that can be shown."""
-    return escape(text).encode("ascii", "xmlcharrefreplace").decode("ascii")
+    # `##` and `::` may begin commands to CI runners, wherever in a line they stand.
+    harmless = escape(text).replace("##", "#&#35;").replace("::", ":&#58;")
+    return harmless.encode("ascii", "xmlcharrefreplace").decode("ascii")

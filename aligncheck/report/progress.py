@@ -18,7 +18,7 @@ _MOMENT = 0.5  # seconds
 class Bar:
     """Draws on `stream` how far one file is, if that is a terminal and the file takes a while."""
 
-    def __init__(self, path: str, stream: TextIO) -> None:
+    def __init__(self, path: str, stream: TextIO | None) -> None:
         self._path = path
         self._stream = stream
         self._begin = time.monotonic()
@@ -27,7 +27,7 @@ class Bar:
     def update(self, done: int, total: int) -> None:
         """To be called with the bytes that are done and the bytes in all."""
         if self._drawn is None:
-            if time.monotonic() - self._begin < _MOMENT or not self._stream.isatty():
+            if time.monotonic() - self._begin < _MOMENT or not _is_terminal(self._stream):
                 return
             self._drawn = self._draw()
         self._drawn.update(self._drawn.task_ids[0], completed=done, total=total)
@@ -49,8 +49,13 @@ class Bar:
             self._drawn.stop()
 
 
+def _is_terminal(stream: TextIO | None) -> bool:
+    """False also for a stream that was closed before the program began."""
+    return stream is not None and stream.isatty()
+
+
 @contextmanager
-def bar(path: str, stream: TextIO) -> Iterator[Bar]:
+def bar(path: str, stream: TextIO | None) -> Iterator[Bar]:
     """A bar that is taken away at the end."""
     drawn = Bar(path, stream)
     try:

@@ -35,14 +35,14 @@ def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name as it can be printed on one line: control characters and the like as escapes.
 
     `isprintable` is false for line breaks, terminal escapes, bidirectional controls and lone
-    surrogates. `::` and `##[` begin commands to GitHub's runners. A long name loses its middle.
+    surrogates. `::` and `##` begin commands to CI runners. A long name loses its middle.
     """
     if len(name) > longest:
         half = (longest - 3) // 2
         name = f"{name[:half]}...{name[-half:]}"
     if not name.isprintable():
         name = "".join(c if c.isprintable() else _escape(c) for c in name)
-    return name.replace("::", ":\\x3a").replace("##[", "#\\x23[")
+    return name.replace("::", ":\\x3a").replace("##", "#\\x23")
 
 
 def _escape(character: str) -> str:

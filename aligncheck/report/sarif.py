@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from urllib.parse import quote
 from aligncheck.model import Audit, Finding, Remark
 from aligncheck.outcome import Outcome, Tally
 from aligncheck.report import prose
+from aligncheck.report.json_v1 import dumps
 from aligncheck.report.rules import BY_CODE, RULES, Rule
 from aligncheck.version import __version__
 
@@ -31,20 +31,20 @@ def render(
 ) -> Iterator[str]:
     """The log in pieces, a file's results at a time; `version` is that of this program."""
     yield f'{{"$schema": "{_SCHEMA}", "version": "2.1.0", "runs": [{{'
-    yield f'"tool": {json.dumps(_tool(version))}, "results": ['
+    yield f'"tool": {dumps(_tool(version))}, "results": ['
     notifications = []
     separator = "\n"
     for outcome in outcomes:
         if outcome.error is not None:
             notifications.append(_notification(outcome.path, outcome.error.reason))
         for result in _results(outcome):
-            yield separator + json.dumps(result)
+            yield separator + dumps(result)
             separator = ",\n"
     invocation = {
         "executionSuccessful": not notifications,
         "toolExecutionNotifications": notifications,
     }
-    yield f'\n], "invocations": [{json.dumps(invocation)}]}}]}}\n'
+    yield f'\n], "invocations": [{dumps(invocation)}]}}]}}\n'
 
 
 def _tool(version: str) -> Json:

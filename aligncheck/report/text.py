@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from io import StringIO
 from typing import Literal, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -20,11 +21,21 @@ _BAR = 12
 
 def render(outcome: Outcome, stream: TextIO, *, verbose: bool) -> str:
     """One file's part of the report, as wide and as colourful as `stream` can show it."""
-    console = Console(file=stream, highlight=False, markup=False, emoji=False)
-    with console.capture() as captured:
-        for part in _parts(outcome, verbose=verbose):
-            console.print(part)
-    return captured.get()
+    known = Console(file=stream)
+    text = StringIO()
+    console = Console(
+        file=text,
+        width=known.width,
+        force_terminal=known.is_terminal,
+        color_system="auto" if known.color_system else None,
+        no_color=known.no_color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    for part in _parts(outcome, verbose=verbose):
+        console.print(part)
+    return text.getvalue()
 
 
 def _parts(outcome: Outcome, *, verbose: bool) -> Iterator[RenderableType]:

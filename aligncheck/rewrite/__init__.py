@@ -65,16 +65,16 @@ def fix(
     with closing(Source(name)) as source:
         before = audit_container(read_source(source), askers)
         planned = plan(before)
-        if output is None and not planned.changes:
-            return Fix(plan=planned, before=before, after=before, applied=False)
-        _check_target(source, target, shown, in_place=output is None)
         if not lock(source.fd):
             raise FixError(shown, "is being fixed by somebody else just now")
-        removed = remove_leftovers(target)
+        removed = tuple(remove_leftovers(target))
+        if output is None and not planned.changes:
+            return Fix(plan=planned, before=before, after=before, applied=False, removed=removed)
+        _check_target(source, target, shown, in_place=output is None)
         _check_padding(source, planned)
         job = _Job(source, planned, before, askers, on_progress)
         after = job.run(target, shown)
-    return Fix(plan=planned, before=before, after=after, applied=True, removed=tuple(removed))
+    return Fix(plan=planned, before=before, after=after, applied=True, removed=removed)
 
 
 def _check_target(source: Source, target: str, shown: str, *, in_place: bool) -> None:
@@ -120,9 +120,9 @@ class _Job:
 
     def run(self, target: str, shown: str) -> Audit:
         """Makes the new file and returns its audit. Raises FixError."""
-        temporary = None
+        temporary = Temporary(target)
         try:
-            temporary = Temporary(target)
+            temporary.create()
             self._fill(temporary.fd)
             temporary.flush()
             after = self._verified(temporary.path, shown)
@@ -134,8 +134,7 @@ class _Job:
         except OSError as error:
             raise FixError(shown, f"cannot be written: {error.strerror or error}") from error
         finally:
-            if temporary is not None:
-                temporary.discard()
+            temporary.discard()
         return after
 
     def _fill(self, fd: int) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
 import sys
-import tempfile
 import threading
 from contextlib import suppress
 
@@ -18,20 +18,25 @@ _LONGEST_NAME = 64
 
 
 class Temporary:
-    """An empty new file beside `target`, open for writing. Raises OSError.
+    """A new file beside `target`, which is to take its name; it is made by `create`.
 
     It is locked while it is made: one that is not is what a killed run left behind.
     """
 
     def __init__(self, target: str) -> None:
-        folder, name = os.path.split(target)
-        self.fd, self.path = tempfile.mkstemp(prefix=_prefix(name), suffix=SUFFIX, dir=folder)
-        lock(self.fd)
+        self._folder, name = os.path.split(target)
+        self.path = os.path.join(self._folder, f"{_prefix(name)}{os.urandom(8).hex()}{SUFFIX}")
+        self.fd = -1
+        self._exists = False
         self._flushing: threading.Thread | None = None
         self._failed: OSError | None = None
-        self._folder = folder
-        self._open = True
-        self._exists = True
+
+    def create(self) -> None:
+        """Makes the file, empty and open for writing. Raises OSError."""
+        self._exists = True  # said before it is true: an interrupt may come between the two
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        self.fd = os.open(self.path, flags, 0o600)
+        lock(self.fd)
 
     def flush(self) -> None:
         """Begins to bring the file to the disk, while it is read again."""
@@ -51,8 +56,7 @@ class Temporary:
         if self._failed is not None:
             raise self._failed
         os.fsync(self.fd)
-        self._open = False
-        os.close(self.fd)
+        self._close()
 
     def rename(self, target: str) -> None:
         """Gives the file its name, at once and for good. Raises OSError."""
@@ -64,14 +68,17 @@ class Temporary:
         """Removes the file, unless it has got its name."""
         if self._flushing is not None:
             self._flushing.join()
-        if self._open:
-            self._open = False
-            with suppress(OSError):
-                os.close(self.fd)
+        with suppress(OSError):
+            self._close()
         if self._exists:
             self._exists = False
             with suppress(OSError):
                 os.unlink(self.path)
+
+    def _close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 def lock(fd: int) -> bool:
@@ -96,7 +103,7 @@ def remove_leftovers(target: str) -> list[str]:
     if sys.platform == "win32":
         return []
     removed = []
-    own = re.compile(re.escape(_prefix(name)) + r"[^.]+" + re.escape(SUFFIX))
+    own = re.compile(re.escape(_prefix(name)) + r"[0-9a-z_]+" + re.escape(SUFFIX))
     with suppress(OSError):
         for found in os.listdir(folder):
             path = os.path.join(folder, found)
@@ -119,7 +126,11 @@ def _remove(path: str) -> bool:
 
 
 def _prefix(name: str) -> str:
-    return f".{name[:_LONGEST_NAME]}."
+    """What the names of the new files for one target begin with, and those for no other one."""
+    if len(name) > _LONGEST_NAME:
+        digest = hashlib.sha256(os.fsencode(name)).hexdigest()
+        name = f"{name[: _LONGEST_NAME - 16]}{digest[:16]}"
+    return f".{name}."
 
 
 def keep_attributes(status: os.stat_result, fd_old: int, fd: int) -> None:
