@@ -6,7 +6,6 @@ import errno
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,7 +56,14 @@ def test_a_failing_system_call_loses_no_older_copy(
 def test_a_folder_that_must_not_be_written_is_an_error(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tempfile, "mkstemp", failing(DENIED))
+    opened = os.open
+
+    def only_what_is_there(name: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT:
+            raise DENIED
+        return opened(name, flags, mode)
+
+    monkeypatch.setattr(os, "open", only_what_is_there)
     assert refusal(path, REQUESTS) == f"{path}: cannot be written: Permission denied"
 
 

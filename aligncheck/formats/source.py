@@ -21,16 +21,23 @@ class Source:
             # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
             self.fd = os.open(path, flags)
+            self.status = self._stat()
         except OSError as error:
             raise BadFile(path, f"cannot be read: {_reason(error, path)}") from error
         except ValueError as error:
             raise BadFile(path, f"is no file name: {error}") from error
-        self.status = os.fstat(self.fd)
         if not stat.S_ISREG(self.status.st_mode):
             self.close()
             kind = "a directory" if stat.S_ISDIR(self.status.st_mode) else "not a regular file"
             raise BadFile(path, f"is {kind}")
         self.size = self.status.st_size
+
+    def _stat(self) -> os.stat_result:
+        try:
+            return os.fstat(self.fd)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes from `offset`.
