@@ -150,7 +150,7 @@ def test_a_disk_that_fails_is_an_error_with_its_place(
 
 
 def test_a_name_that_no_file_can_have_is_refused() -> None:
-    with pytest.raises(BadFile, match="is no file name: .*embedded null"):
+    with pytest.raises(BadFile, match=r"is no file name: .*embedded null"):
         read_container("model\0.pte")
 
 

@@ -1,0 +1,1 @@
+"""The slow tier: see docs/reliability.md for how to run it."""
