@@ -65,6 +65,12 @@ def test_a_programs_sidecar_asks_for_data_in_its_data_file() -> None:
     assert remarks("model.pte", "a.ptd") == [("a.ptd", "AC101", "w")]
 
 
+def test_it_does_so_also_for_a_program_without_data_of_its_own() -> None:
+    Pte(segments=[]).build().write(Path("model.pte"))
+    record("model.pte", "w")
+    assert remarks("model.pte", "a.ptd") == [("a.ptd", "AC101", "w")]
+
+
 def test_alone_the_program_does_not_have_it() -> None:
     record("model.pte", "w")
     assert remarks("model.pte") == [("model.pte", "AC201", "w")]

@@ -22,16 +22,18 @@ class Survey(NamedTuple):
     """What is known from the files of a run.
 
     `users` are the delegates of its programs, by the key they use; `keys` the keys of its data
-    files. `homes` are the paths of the files that have a key, where the run is over one program
-    and its data files; it is empty for other runs, whose files need not belong together.
+    files. `together` are the paths of the files and `homes` those that have a key, where the run is
+    over one program and its data files; they are empty for other runs, whose files need not belong
+    together.
     """
 
     users: Mapping[str, tuple[User, ...]]
     keys: frozenset[str]
+    together: tuple[str, ...]
     homes: Mapping[str, tuple[str, ...]]
 
 
-NO_SURVEY = Survey(users={}, keys=frozenset(), homes={})
+NO_SURVEY = Survey(users={}, keys=frozenset(), together=(), homes={})
 
 
 def survey(containers: Iterable[Container]) -> Survey:
@@ -39,8 +41,10 @@ def survey(containers: Iterable[Container]) -> Survey:
     users: dict[str, list[User]] = {}
     homes: dict[str, list[str]] = {}
     keys: set[str] = set()
+    paths: list[str] = []
     programs = 0
     for container in containers:
+        paths.append(container.path)
         names = {entry.name for entry in container.entries if entry.kind == "named_data"}
         programs += container.format == "pte"
         keys.update(names if container.format == "ptd" else ())
@@ -51,6 +55,7 @@ def survey(containers: Iterable[Container]) -> Survey:
     return Survey(
         users={key: tuple(sharers) for key, sharers in users.items()},
         keys=frozenset(keys),
+        together=tuple(paths) if programs == 1 else (),
         homes={key: tuple(paths) for key, paths in homes.items()} if programs == 1 else {},
     )
 

@@ -11,7 +11,7 @@ from aligncheck.requests.backends import NO_SURVEY, KnownBackends, Survey
 from aligncheck.requests.config import Settings, find_config, read_config
 from aligncheck.requests.declared import Declared, SegmentAlignment
 from aligncheck.requests.pairing import Elsewhere, Shared
-from aligncheck.requests.sidecar import find_sidecar, read_sidecar
+from aligncheck.requests.sidecar import Sidecar, find_sidecar, read_sidecar
 
 
 class Sources:
@@ -40,7 +40,7 @@ class Sources:
         self.many = False
         self.survey = NO_SURVEY
         self._configs: dict[str, Settings | None] = {}
-        self._named: list[Asker] | None = None
+        self._read: dict[str, Sidecar] = {}
 
     def askers(self, path: str) -> list[Asker]:
         """The askers for one file. Raises BadFile for a bad sidecar or configuration."""
@@ -52,17 +52,21 @@ class Sources:
 
     def _recorded(self, path: str) -> Iterator[Asker]:
         """The sidecars that are named, the file's own, and those of the files that go with it."""
-        if self._named is None:
-            self._named = [read_sidecar(name) for name in self.request_files]
-        yield from map(_Unmatched, self._named) if self.many else self._named
+        named = map(self._sidecar, self.request_files)
+        yield from map(_Unmatched, named) if self.many else named
         own = find_sidecar(path) if self.sidecars else None
         if own is not None and not _among(own, self.request_files):
-            yield Shared(read_sidecar(own), self.survey)
-        homes = {home for homes in self.survey.homes.values() for home in homes} - {path}
-        for other in sorted(homes) if self.sidecars else ():
-            sidecar = find_sidecar(other)
+            yield Shared(self._sidecar(own), self.survey)
+        for other in self.survey.together if self.sidecars else ():
+            sidecar = find_sidecar(other) if other != path else None
             if sidecar is not None and not _among(sidecar, self.request_files):
-                yield _Unmatched(read_sidecar(sidecar), quiet=True)
+                yield _Unmatched(self._sidecar(sidecar), quiet=True)
+
+    def _sidecar(self, path: str) -> Sidecar:
+        """A sidecar, each read once. Raises BadFile."""
+        if path not in self._read:
+            self._read[path] = read_sidecar(path)
+        return self._read[path]
 
     def excludes(self, path: str) -> bool:
         """True for a file that its configuration leaves out. Raises BadFile."""
