@@ -22,7 +22,7 @@ from aligncheck.requests.declared import (
     parse_requirement,
 )
 from aligncheck.requests.sources import Sources
-from aligncheck.run import Mode, Run, clashes
+from aligncheck.run import Mode, Run, clashes, output_path
 
 
 class Options(NamedTuple):
@@ -143,7 +143,7 @@ def _is_one_of(path: str, options: Options, files: Sequence[str]) -> bool:
     """True if a path is, by whatever name, one of the inputs or outputs."""
     models = [*files, *([options.output] if options.output is not None else [])]
     if options.output_dir is not None:
-        models += [os.path.join(options.output_dir, os.path.basename(name)) for name in files]
+        models += [output_path(name, options.output_dir) for name in files]
     for model in models:
         if os.path.realpath(model) == os.path.realpath(path):
             return True

@@ -99,7 +99,7 @@ class Run(NamedTuple):
             os.makedirs(self.output_dir, exist_ok=True)
         except OSError as error:
             raise FixError(self.output_dir, f"cannot be made: {error.strerror}") from error
-        return os.path.join(self.output_dir, os.path.basename(path))
+        return output_path(path, self.output_dir)
 
     def status(self, tally: Tally) -> int:
         """The exit status: 2 if a file could not be handled, 1 if something is wrong, else 0."""
@@ -117,6 +117,11 @@ def _readable(files: Sequence[str]) -> Iterator[Container]:
             yield read_container(path)
 
 
+def output_path(path: str, output_dir: str) -> str:
+    """Where in `output_dir` the new file for a path is written."""
+    return os.path.join(output_dir, os.path.basename(path))
+
+
 def clashes(files: Sequence[str], output_dir: str | None) -> list[str]:
     """The files that would be written over each other, or over an input, in `output_dir`."""
     if output_dir is None:
@@ -127,7 +132,7 @@ def clashes(files: Sequence[str], output_dir: str | None) -> list[str]:
     for path in files:
         # Not every file system tells apart what differs in case only.
         name = os.path.basename(path).casefold() if _FOLDS_CASE else os.path.basename(path)
-        target = os.path.realpath(os.path.join(output_dir, os.path.basename(path)))
+        target = os.path.realpath(output_path(path, output_dir))
         if name in seen or (target in inputs and target != os.path.realpath(path)):
             found.append(path)
         seen[name] = path

@@ -11,7 +11,7 @@ import pytest
 from aligncheck.formats import read_container
 from tests.support.build import Named, Ptd, Segment, patched
 from tests.support.flat import Number, Numbers, Table, Tables, Text, encode
-from tests.support.reading import fault_of, layout_of, of_kind, spans
+from tests.support.reading import ends_of_reads, fault_of, layout_of, of_kind, spans
 
 STORE = Ptd(
     segments=[Segment(b"weights" * 9), Segment(), Segment(b"x" * 5), Segment(b"y" * 300)],
@@ -181,13 +181,6 @@ def test_the_payload_is_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ).build()
     path = built.write(tmp_path / "large.ptd")
     os.truncate(path, 4096 + size)
-    ends: list[int] = []
-    original = os.read
-
-    def _watched(descriptor: int, count: int) -> bytes:
-        ends.append(os.lseek(descriptor, 0, os.SEEK_CUR) + count)
-        return original(descriptor, count)
-
-    monkeypatch.setattr(os, "read", _watched)
+    ends = ends_of_reads(monkeypatch)
     assert read_container(str(path)).segments[0].size == size
     assert max(ends) <= 4096

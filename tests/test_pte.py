@@ -17,7 +17,7 @@ from tests.support.build import (
     Segment,
     Tensor,
 )
-from tests.support.reading import layout_of, of_kind, spans
+from tests.support.reading import ends_of_reads, layout_of, of_kind, spans
 
 STORE = Pte(
     segments=[Segment(b"c" * 64), Segment(), Segment(b"weights" * 9), Segment(b"x" * 5)],
@@ -262,14 +262,7 @@ def test_the_payload_is_never_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ).build()
     path = built.write(tmp_path / "large.pte")
     os.truncate(path, 4096 + size)
-    ends: list[int] = []
-    original = os.read
-
-    def _watched(descriptor: int, count: int) -> bytes:
-        ends.append(os.lseek(descriptor, 0, os.SEEK_CUR) + count)
-        return original(descriptor, count)
-
-    monkeypatch.setattr(os, "read", _watched)
+    ends = ends_of_reads(monkeypatch)
     container = read_container(str(path))
     assert container.segments[0].size == size
     assert max(ends) <= 4096

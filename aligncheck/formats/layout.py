@@ -14,6 +14,7 @@ from aligncheck.model import U64 as U64_RANGE
 from aligncheck.model import Entry, Segment
 
 _absolute_offset = attrgetter("absolute_offset")
+_CUT = "was it downloaded completely?"
 PADDING_LOOKED_AT = 2**20
 PADDING_RANGES = 1024
 
@@ -30,6 +31,14 @@ class NamedData(Table):
 
     key = Text(0)
     segment_index = U32(1)
+
+
+def check_ends(source: Source, *ends: tuple[str, int]) -> None:
+    """Raises BadFile for a header's field that points outside the file: its place and its end."""
+    for place, end in ends:
+        if end > source.size:
+            found = f"is {end}, but the file has {source.size} bytes"
+            raise BadFile(source.path, found, place=place, hint=_CUT)
 
 
 def read_segments(
@@ -97,7 +106,7 @@ def _check(source: Source, base: int, segment: Segment) -> None:
             f"ends at byte {segment.end} (base {base} + offset {segment.offset} + size"
             f" {segment.size}), but the file has {source.size}"
         )
-        raise BadFile(source.path, found, place=place, hint="was it downloaded completely?")
+        raise BadFile(source.path, found, place=place, hint=_CUT)
 
 
 def dirty_padding(

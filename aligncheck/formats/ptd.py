@@ -13,13 +13,14 @@ from aligncheck.formats.flatbuffer import Buffer
 from aligncheck.formats.layout import (
     DataSegment,
     NamedData,
+    check_ends,
     dirty_padding,
     read_named_data,
     read_segments,
 )
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import U32, Children, Table, read_root
-from aligncheck.model import U64, Container, Header
+from aligncheck.model import Container, Header
 
 IDENTIFIER = b"FT01"
 _MAGIC = b"FH01"
@@ -77,14 +78,11 @@ def _read_header(source: Source) -> tuple[Header, int, int]:
     if length < _MIN_LENGTH:
         found = f"is {length}, but a header has at least {_MIN_LENGTH} bytes"
         raise BadFile(source.path, found, place="header length (byte 12)")
-    for place, end in (
+    check_ends(
+        source,
         ("flatbuffer offset + flatbuffer size (bytes 16 and 24)", start + size),
         ("segment base offset (byte 32)", base),
         ("segment base offset + segment data size (bytes 32 and 40)", base + data_size),
-    ):
-        if end > min(source.size, U64 - 1):
-            found = f"is {end}, but the file has {source.size} bytes"
-            hint = "was it downloaded completely?"
-            raise BadFile(source.path, found, place=place, hint=hint)
+    )
     header = Header(length=length, base_place=32, data_size=data_size, data_size_place=40)
     return header, start + size, base

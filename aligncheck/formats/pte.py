@@ -14,7 +14,13 @@ from aligncheck.errors import BadFile
 from aligncheck.formats import payloads
 from aligncheck.formats import pte_schema as schema
 from aligncheck.formats.flatbuffer import Buffer
-from aligncheck.formats.layout import dirty_padding, read_named_data, read_segments, segment_index
+from aligncheck.formats.layout import (
+    check_ends,
+    dirty_padding,
+    read_named_data,
+    read_segments,
+    segment_index,
+)
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import Span, read_root
 from aligncheck.model import U64, Container, Entry, Header, Segment
@@ -79,7 +85,13 @@ def _read_header(source: Source) -> tuple[Header | None, int, int]:
     if has_data_size and len(head) < 40:
         raise BadFile(source.path, f"the file ends at byte {len(head)}", place="extended header")
     data_size = struct.unpack_from("<Q", head, 32)[0] if has_data_size else None
-    _check_sizes(source, program_size, base, data_size or 0)
+    data_end = base + (data_size or 0)
+    check_ends(
+        source,
+        ("program size (byte 16)", program_size),
+        ("segment base offset (byte 24)", base),
+        ("segment base offset + segment data size (bytes 24 and 32)", data_end),
+    )
     header = Header(
         length=length,
         base_place=24,
@@ -87,18 +99,6 @@ def _read_header(source: Source) -> tuple[Header | None, int, int]:
         data_size_place=32 if has_data_size else None,
     )
     return header, program_size, base
-
-
-def _check_sizes(source: Source, program_size: int, base: int, data_size: int) -> None:
-    for place, end in (
-        ("program size (byte 16)", program_size),
-        ("segment base offset (byte 24)", base),
-        ("segment base offset + segment data size (bytes 24 and 32)", base + data_size),
-    ):
-        if end > source.size:
-            found = f"is {end}, but the file has {source.size} bytes"
-            hint = "was it downloaded completely?"
-            raise BadFile(source.path, found, place=place, hint=hint)
 
 
 class _Constant(NamedTuple):

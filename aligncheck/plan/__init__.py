@@ -7,11 +7,19 @@ the alignment that it has, so that requests which nobody declared, and which are
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from aligncheck.model import Audit, Container, Entry, Request, Segment, kept_alignment
+from aligncheck.model import (
+    Audit,
+    Container,
+    Entry,
+    Finding,
+    Request,
+    Segment,
+    kept_alignment,
+)
 from aligncheck.plan.blocks import Placed, Reason, pieces_of, place_blocks
 from aligncheck.plan.congruence import aligned
 from aligncheck.plan.constant_layout import relocated
@@ -90,8 +98,13 @@ def plan(audit: Audit) -> Plan:
     nothing moves at all.
     """
     container = audit.container
-    blocked = _blocked(audit)
-    placed = [] if blocked or not audit.findings else place_blocks(audit)
+    inline = _given_up((f for f in audit.findings if f.segment is None), "inline")
+    blocked: list[Unfixable] = []
+    placed: list[Placed] = []
+    if not _can_move_segments(container):
+        blocked = _given_up((f for f in audit.findings if f.segment is not None), "metadata")
+    elif audit.findings:
+        placed = place_blocks(audit)
     layout = _Layout(container, placed)
     unmet = [
         Unfixable(entry=ask.entry, segment=ask.segment, request=ask.request, reason=reason)
@@ -108,30 +121,21 @@ def plan(audit: Audit) -> Plan:
         patches=tuple(layout.patches()),
         copies=tuple(pieces),
         padding=tuple(_dropped(pieces)),
-        unfixable=(*blocked, *_inline(audit), *unmet),
+        unfixable=(*blocked, *inline, *unmet),
     )
 
 
-def _blocked(audit: Audit) -> list[Unfixable]:
-    """Everything that is violated, if the file is one in which no segment can be moved."""
-    container = audit.container
-    if all(s.absolute_offset >= container.metadata_end for s in container.segments if s.size):
-        return []
+def _given_up(findings: Iterable[Finding], reason: Reason) -> list[Unfixable]:
     return [
-        Unfixable(entry=finding.entry, segment=finding.segment, request=request, reason="metadata")
-        for finding in audit.findings
-        if finding.segment is not None
+        Unfixable(entry=finding.entry, segment=finding.segment, request=request, reason=reason)
+        for finding in findings
         for request in finding.requests
     ]
 
 
-def _inline(audit: Audit) -> list[Unfixable]:
-    return [
-        Unfixable(entry=finding.entry, segment=None, request=request, reason="inline")
-        for finding in audit.findings
-        if finding.segment is None
-        for request in finding.requests
-    ]
+def _can_move_segments(container: Container) -> bool:
+    """False for a file in which the metadata and a segment overlap."""
+    return all(s.absolute_offset >= container.metadata_end for s in container.segments if s.size)
 
 
 class _Layout:

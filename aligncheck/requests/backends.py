@@ -1,6 +1,6 @@
 """Requests that are known for backends: for their payloads, and for the named data these use."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -50,8 +50,7 @@ def survey(containers: Iterable[Container]) -> Survey:
         keys.update(names if container.format == "ptd" else ())
         for name in names:
             homes.setdefault(name, []).append(container.path)
-        for key, found in _users(container, prefix=f"{container.path}: "):
-            users.setdefault(key, []).extend(found)
+        _users(users, container, prefix=f"{container.path}: ")
     return Survey(
         users={key: tuple(sharers) for key, sharers in users.items()},
         keys=frozenset(keys),
@@ -60,8 +59,10 @@ def survey(containers: Iterable[Container]) -> Survey:
     )
 
 
-def _users(container: Container, prefix: str = "") -> Iterator[tuple[str, Sequence[User]]]:
-    """Each key with the delegates that use it, of very many only the first.
+def _users(
+    known: dict[str, list[User]], container: Container, prefix: str = ""
+) -> dict[str, list[User]]:
+    """Adds a file's delegates to those that are known by the key they use; of many the first.
 
     Delegates that share a payload are looked at together: each may use a great many keys.
     """
@@ -75,7 +76,8 @@ def _users(container: Container, prefix: str = "") -> Iterator[tuple[str, Sequen
                 sharers.append(User(name=f"{prefix}{entry.name}", backend=entry.backend or ""))
     for payload, keys in uses.items():
         for key in keys:
-            yield key, users[payload]
+            known.setdefault(key, []).extend(users[payload])
+    return known
 
 
 class KnownBackends:
@@ -109,23 +111,24 @@ class KnownBackends:
         for index, entry in enumerate(container.entries):
             if entry.backend is not None and entry.holds_data:
                 request = self._payload.get(entry.backend)
-                asked.entries += [(index, request)] if request is not None else []
-        users = self._users(container)
+                if request is not None:
+                    asked.entries.append((index, request))
+        if container.format == "ptd":  # it has no delegates of its own
+            self._ask_for_all(asked, container, self._others.users)
+        else:
+            own = _users({}, container)
+            self._ask_for_all(asked, container, own)
+            asked.unresolved = self._unresolved(container, own)
+        return asked
+
+    def _ask_for_all(
+        self, asked: Asked, container: Container, users: Mapping[str, Sequence[User]]
+    ) -> None:
+        """The requests on the named data that delegates use."""
         if users:
             for index, entry in enumerate(container.entries):
                 if entry.kind == "named_data" and entry.name in users:
                     self._ask_for_named_data(asked, index, users[entry.name])
-            asked.unresolved = self._unresolved(container)
-        return asked
-
-    def _users(self, container: Container) -> dict[str, list[User]]:
-        users: dict[str, list[User]] = {}
-        for key, found in _users(container):
-            users.setdefault(key, []).extend(found)
-        if container.format == "ptd":
-            for key, others in self._others.users.items():
-                users.setdefault(key, []).extend(others)
-        return users
 
     def _ask_for_named_data(self, asked: Asked, index: int, users: Iterable[User]) -> None:
         asked.users += [(index, user.name) for user in islice(users, _MANY)]
@@ -133,9 +136,8 @@ class KnownBackends:
             if backend in self._named_data:
                 asked.entries.append((index, self._named_data[backend]))
 
-    def _unresolved(self, container: Container) -> list[str]:
+    def _unresolved(self, container: Container, used: Collection[str]) -> list[str]:
         """The keys that a delegate here uses and that neither this file nor a data file has."""
-        used = dict.fromkeys(key for key, _ in _users(container))
         if not used:
             return []
         here = {entry.name for entry in container.entries if entry.kind == "named_data"}

@@ -6,26 +6,32 @@ from collections.abc import Sequence
 
 from aligncheck.model import Container, Request
 from aligncheck.requests import Asked, Asker
+from aligncheck.requests.declared import SegmentAlignment
 from aligncheck.requests.target_facts import TARGETS, Target
 
 
 def askers_for(names: Sequence[str]) -> list[Asker]:
     """An asker for each target that is named, once."""
     by_name = {target.name: target for target in TARGETS}
-    return [ForTarget(by_name[name]) for name in dict.fromkeys(names)]
+    return [_asker(by_name[name]) for name in dict.fromkeys(names)]
 
 
-class ForTarget:
-    """The alignment of a target: for the payloads of its backend, or for every segment."""
+def _asker(target: Target) -> Asker:
+    origin = f"--target {target.name}"
+    if target.backend is None:
+        return SegmentAlignment(target.alignment, origin=origin)
+    return PayloadAlignment(target.backend, target.alignment, origin=origin)
 
-    def __init__(self, target: Target) -> None:
-        self._backend = target.backend
-        self._request = Request(alignment=target.alignment, origin=f"--target {target.name}")
+
+class PayloadAlignment:
+    """One request for every payload of a backend."""
+
+    def __init__(self, backend: str, alignment: int, origin: str) -> None:
+        self._backend = backend
+        self._request = Request(alignment=alignment, origin=origin)
 
     def ask(self, container: Container) -> Asked:
-        """The request, on what holds data."""
-        if self._backend is None:
-            return Asked(segments=[(s.index, self._request) for s in container.segments if s.size])
+        """The request, on each payload that is not empty."""
         return Asked(
             entries=[
                 (index, self._request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,16 @@ def spans(entries: list[Entry]) -> list[Span | None]:
         None if entry.absolute_offset is None else Span(entry.absolute_offset, entry.size or 0)
         for entry in entries
     ]
+
+
+def ends_of_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A list to which each read from a file adds the byte up to which it may read."""
+    ends: list[int] = []
+    original = os.read
+
+    def watched(descriptor: int, count: int) -> bytes:
+        ends.append(os.lseek(descriptor, 0, os.SEEK_CUR) + count)
+        return original(descriptor, count)
+
+    monkeypatch.setattr(os, "read", watched)
+    return ends
