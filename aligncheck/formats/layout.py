@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import repeat
-from operator import attrgetter
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, islice
+from operator import add, attrgetter
+from typing import cast
 
 from aligncheck.errors import BadFile
-from aligncheck.formats.columns import Columns
+from aligncheck.formats.columns import Block, blocks
 from aligncheck.formats.source import Source
 from aligncheck.formats.tables import U32, U64, Table, TableVector, Text
 from aligncheck.model import U64 as U64_RANGE
 from aligncheck.model import Entry, Segment
 
 _absolute_offset = attrgetter("absolute_offset")
+_new = tuple.__new__  # half the price of calling a NamedTuple, for those that there are millions of
 _CUT = "was it downloaded completely?"
 PADDING_LOOKED_AT = 2**20
 PADDING_RANGES = 1024
@@ -48,49 +50,62 @@ def read_segments(
 
     Raises BadFile for a segment that holds data outside the file, or where nothing can be held.
     """
-    columns = Columns(tables)
-    offsets, sizes = columns.numbers("offset"), columns.numbers("size")
-    rows = zip(
-        range(len(tables)),
-        offsets,
-        sizes,
-        (base + offset for offset in offsets),
-        columns.places("offset"),
-        columns.places("size"),
-        strict=True,
-    )
-    segments = tuple(map(Segment._make, rows))
-    for segment, size in zip(segments, sizes, strict=True):
-        if not base or segment.absolute_offset + size > source.size:
+    return tuple(chain.from_iterable(_segments(source, base, block) for block in blocks(tables)))
+
+
+def _segments(source: Source, base: int, block: Block[DataSegment]) -> list[Segment]:
+    offsets, sizes = block.numbers("offset"), block.numbers("size")
+    absolute = [base + offset for offset in offsets]
+    places = block.places("offset"), block.places("size")
+    rows = zip(block.indexes, offsets, sizes, absolute, *places, strict=True)
+    segments = [_new(Segment, row) for row in rows]
+    if not base or max(map(add, absolute, sizes)) > source.size:
+        for segment in segments:
             _check(source, base, segment)
     return segments
 
 
-def read_named_data(
+def read_keys(
     source: Source, tables: TableVector[NamedData], segments: tuple[Segment, ...]
-) -> tuple[Entry, ...]:
-    """The named data. Raises BadFile for a missing key or a segment that is not there."""
-    columns = Columns(tables)
-    keys, indexes = columns.texts("key"), columns.numbers("segment_index")
-    del columns  # a million tables' places, not needed any more
-    if None in keys:  # the runtime finds nothing in a file where one is missing
-        place = f"named_data[{keys.index(None)}].key"
+) -> tuple[list[str], list[Segment]]:
+    """The key and the segment of each named datum.
+
+    Raises BadFile for a missing key or a segment that is not there.
+    """
+    keys: list[str] = []
+    owners: list[Segment] = []
+    for block in blocks(tables):
+        keys += _keys(source, block)
+        indexes = block.numbers("segment_index")
+        if max(indexes) >= len(segments):
+            for at, index in zip(block.indexes, indexes, strict=True):
+                segment_index(source, segments, index, f"named_data[{at}].segment_index")
+        owners += map(segments.__getitem__, indexes)
+    return keys, owners
+
+
+def _keys(source: Source, block: Block[NamedData]) -> list[str]:
+    """The keys. The runtime finds nothing in a file where one is missing."""
+    keys = block.texts("key")
+    if None in keys:
+        place = f"named_data[{block.indexes[keys.index(None)]}].key"
         raise BadFile(source.path, "is missing", place=place)
-    for index in {index for index in indexes if index >= len(segments)}:
-        place = f"named_data[{indexes.index(index)}].segment_index"
-        segment_index(source, segments, index, place)
-    offsets = [segment.absolute_offset for segment in segments]
-    sizes = [segment.size for segment in segments]
-    rows = zip(
-        repeat("named_data"),
-        keys,
-        indexes,
-        map(offsets.__getitem__, indexes),
-        map(sizes.__getitem__, indexes),
-        *(repeat(None),) * 3,
-        repeat(()),
+    return cast("list[str]", keys)
+
+
+def named_entries(keys: list[str], owners: list[Segment]) -> tuple[Entry, ...]:
+    """The named data, from what `read_keys` gives.
+
+    That these are two steps lets a caller forget the flatbuffer between them, which is as large as
+    all keys are.
+    """
+    pairs = zip(keys, owners, strict=True)
+    return tuple(
+        [
+            _new(Entry, ("named_data", key, index, absolute, size, None, None, None, ()))
+            for key, (index, _, size, absolute, _, _) in pairs
+        ]
     )
-    return tuple(map(Entry._make, rows))
 
 
 def _check(source: Source, base: int, segment: Segment) -> None:
@@ -116,19 +131,18 @@ def dirty_padding(
 
     Reading stops after 1 MiB and after 1024 ranges: an audit must not cost what the file weighs.
     """
-    found: list[tuple[int, int]] = []
-    looked = ranges = 0
-    position = metadata_end
-    for segment in sorted((s for s in segments if s.size), key=_absolute_offset):
-        size = segment.absolute_offset - position
-        if size > 0:
-            looked, ranges = looked + size, ranges + 1
-            if looked > PADDING_LOOKED_AT or ranges > PADDING_RANGES:
-                break
-            if source.read(position, size).strip(b"\0"):
-                found.append((position, segment.absolute_offset))
+    gaps = list(islice(_gaps(metadata_end, segments), PADDING_RANGES))
+    sizes = accumulate(end - start for start, end in gaps)
+    few = gaps[: sum(size <= PADDING_LOOKED_AT for size in sizes)]
+    return tuple(gap for gap in few if source.read(gap[0], gap[1] - gap[0]).strip(b"\0"))
+
+
+def _gaps(position: int, segments: Iterable[Segment]) -> Iterator[tuple[int, int]]:
+    """The ranges from a position on that lie before or between segments."""
+    for segment in sorted([s for s in segments if s.size], key=_absolute_offset):
+        if segment.absolute_offset > position:
+            yield position, segment.absolute_offset
         position = max(position, segment.end)
-    return tuple(found)
 
 
 def segment_index(source: Source, segments: tuple[Segment, ...], index: int, place: str) -> int:

@@ -17,7 +17,8 @@ from aligncheck.formats.flatbuffer import Buffer
 from aligncheck.formats.layout import (
     check_ends,
     dirty_padding,
-    read_named_data,
+    named_entries,
+    read_keys,
     read_segments,
     segment_index,
 )
@@ -54,7 +55,7 @@ def read(source: Source) -> Container:
         segments=segments,
         dirty_padding=dirty_padding(source, metadata_end, segments),
         entries=(
-            *read_named_data(source, program.named_data, segments),
+            *named_entries(*read_keys(source, program.named_data, segments)),
             *reader.constants(),
             *reader.delegates(),
         ),

@@ -256,11 +256,12 @@ class TableVector(Sequence[TableT]):
     def __iter__(self) -> Iterator[TableT]:
         return map(self._element, range(self._count))
 
-    def positions(self) -> Iterator[int]:
+    def positions(self, indexes: range) -> Iterator[int]:
         """Where each table begins, in the buffer: not yet checked to be inside."""
         where = self._table.spot(self._name)
-        offsets = self.buffer.numbers(UINT32, self._start, self._count, where)
-        return map(add, offsets, range(self._start, self._start + 4 * self._count, 4))
+        start = self._start + 4 * indexes.start
+        offsets = self.buffer.numbers(UINT32, start, len(indexes), where)
+        return map(add, offsets, range(start, start + 4 * len(indexes), 4))
 
     def _element(self, index: int) -> TableT:
         label = f"{self._name}[{index}]"
