@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 from aligncheck import structure
 from aligncheck.formats import read_container
+from aligncheck.garbage import uncollected
 from aligncheck.model import (
     Audit,
     Cause,
@@ -44,7 +46,8 @@ def audit(
     askers = as_askers(
         path, requests, segment_alignment=segment_alignment, sidecar=sidecar, backends=backends
     )
-    return audit_container(read_container(os.fspath(path)), askers)
+    with uncollected():
+        return audit_container(read_container(os.fspath(path)), askers)
 
 
 def as_askers(
@@ -76,8 +79,8 @@ def audit_container(container: Container, askers: Iterable[Asker]) -> Audit:
     asked = gather(container, (FormatRules(), *askers))
     requests = per_subject(len(container.entries), asked.entries)
     segment_requests = per_subject(len(container.segments), asked.segments)
-    pairs = zip(container.entries, requests, strict=True)
-    violated = [(entry, wants) for entry, wants in pairs if wants and not meets(entry, wants)]
+    pairs = compress(zip(container.entries, requests, strict=True), requests)
+    violated = [(entry, wants) for entry, wants in pairs if not meets(entry, wants)]
     judgement = _Judgement(container, requests, segment_requests, violated)
     findings = [finding for check in CHECKS for finding in check(judgement)]
     findings.sort(key=lambda f: (f.absolute_offset, f.rule, f.entry.name if f.entry else ""))

@@ -1,6 +1,5 @@
 """What the command does with its options: it calls, renders and returns the exit status."""
 
-import gc
 import io
 import os
 import sys
@@ -11,6 +10,7 @@ from typing import NamedTuple, TextIO
 import click
 
 from aligncheck.errors import BadRequest
+from aligncheck.garbage import uncollected
 from aligncheck.outcome import Outcome, Tally
 from aligncheck.paths import find_files
 from aligncheck.report import progress, prose, renderer
@@ -60,7 +60,7 @@ class Options(NamedTuple):
 def execute(options: Options) -> int:
     """Does what the options say, and returns the exit status. Raises click.UsageError."""
     try:
-        with _uncollected():
+        with uncollected():
             return _execute(options)
     except KeyboardInterrupt:
         return 130  # as a shell has it for a signal
@@ -190,20 +190,6 @@ def _write(stream: TextIO, piece: str | None) -> None:
             sys.exit(141)
         _note(f"the report cannot be written: {error.strerror or error}")
         sys.exit(2)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without garbage collection: what an audit makes has no cycles, and a million entries that
-    are looked through for some again and again cost a third of the time.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _announced(options: Options, outcomes: Iterator[Outcome]) -> Iterator[Outcome]:

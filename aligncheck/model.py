@@ -5,6 +5,7 @@ All offsets and sizes are in bytes. "Absolute" means from the file's first byte;
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
@@ -103,7 +104,9 @@ class Entry(NamedTuple):
 class Container(NamedTuple):
     """One file's layout: a header and a flatbuffer (up to `metadata_end`), then segments.
 
-    `header` is None for a .pte without an extended header. `constant_segment` and
+    `entries` are the named data, then constants, then delegates: there may be millions of the
+    first, and few of the others. `header` is None for a .pte without an extended header.
+    `constant_segment` and
     `mutable_segments` are segment indexes; `dirty_padding` are the ranges between metadata and
     segments that were found not to be zero, of the padding that was looked at.
     """
@@ -119,6 +122,19 @@ class Container(NamedTuple):
     constant_segment: int | None = None
     mutable_segments: tuple[int, ...] = ()
     dirty_padding: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def named_data(self) -> tuple[Entry, ...]:
+        """The entries that are named data."""
+        return self.entries[: self._named]
+
+    def others(self) -> Iterator[tuple[int, Entry]]:
+        """The entries that are not, with their indexes."""
+        return enumerate(self.entries[self._named :], start=self._named)
+
+    @property
+    def _named(self) -> int:
+        return bisect_left(self.entries, True, key=lambda entry: entry.kind != "named_data")
 
 
 class Request(NamedTuple):
@@ -205,8 +221,7 @@ class Audit(NamedTuple):
     @property
     def unknown(self) -> int:
         """How many named data entries nobody is known to have asked anything for."""
-        pairs = zip(self.container.entries, self.requests, strict=True)
-        return sum(entry.kind == "named_data" and not asked for entry, asked in pairs)
+        return self.requests[: len(self.container.named_data)].count(())
 
     def judged(self) -> Iterator[tuple[Entry, tuple[Request, ...], bool]]:
         """Each entry with its requests, and whether they are all met."""

@@ -26,6 +26,7 @@ LAYERS = (
     *("report.json_v1", "report.jsonl", "report.junit", "report.sarif", "report.github"),
     *("report.quiet", "report.text", "report.progress"),
     # Reading.
+    "garbage",
     *(
         "formats.source",
         "formats.flatbuffer",

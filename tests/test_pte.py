@@ -240,6 +240,23 @@ def test_a_delegate_knows_its_backend_and_method(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_named_data_come_first_and_the_others_keep_their_indexes(
+    tmp_path: Path, count: int
+) -> None:
+    spec = Pte(
+        segments=CONSTANTS.segments,
+        named=[Named(f"key {index}", 1) for index in range(count)],
+        constants=CONSTANTS.constants,
+        methods=[Method("forward", [Delegate(backend="Npu", segment=1)])],
+    )
+    container = layout_of(spec, tmp_path)
+    assert list(container.named_data) == of_kind(container, "named_data")
+    assert [entry.name for entry in container.named_data] == [f"key {i}" for i in range(count)]
+    assert [entry.kind for _, entry in container.others()] == [*["constant"] * 3, "delegate"]
+    assert all(container.entries[index] is entry for index, entry in container.others())
+
+
 def test_mutable_segments_are_no_entries(tmp_path: Path) -> None:
     spec = Pte(
         segments=[Segment(), Segment(b"state" * 4), Segment(b"more")],

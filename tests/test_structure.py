@@ -61,6 +61,12 @@ def test_a_key_that_is_there_twice_is_told(tmp_path: Path, second: int, level: s
     assert told(Ptd(segments=[A, B], named=named).build(), tmp_path) == [("AC303", level)]
 
 
+def test_a_key_among_many_is_told(tmp_path: Path) -> None:
+    named = [Named(f"key {i % 500}", 0) for i in range(501)]
+    (remark,) = remarks(Ptd(segments=[A], named=named).build(), tmp_path)
+    assert (remark.rule, remark.key) == ("AC303", "key 0")
+
+
 def test_padding_that_is_not_zero_is_told_with_its_place(tmp_path: Path) -> None:
     built = Ptd(segments=[A, B], named=[]).build()
     start = built.segments[0].offset + 64

@@ -45,7 +45,7 @@ def survey(containers: Iterable[Container]) -> Survey:
     programs = 0
     for container in containers:
         paths.append(container.path)
-        names = {entry.name for entry in container.entries if entry.kind == "named_data"}
+        names = {entry.name for entry in container.named_data}
         programs += container.format == "pte"
         keys.update(names if container.format == "ptd" else ())
         for name in names:
@@ -68,7 +68,7 @@ def _users(
     """
     uses: dict[int, tuple[str, ...]] = {}
     users: dict[int, list[User]] = {}
-    for entry in container.entries:
+    for _, entry in container.others():
         if entry.uses:
             uses[id(entry.uses)] = entry.uses
             sharers = users.setdefault(id(entry.uses), [])
@@ -108,7 +108,7 @@ class KnownBackends:
     def ask(self, container: Container) -> Asked:
         """The requests on payloads and on named data, who uses the latter, and what is missing."""
         asked = Asked()
-        for index, entry in enumerate(container.entries):
+        for index, entry in container.others():
             if entry.backend is not None and entry.holds_data:
                 request = self._payload.get(entry.backend)
                 if request is not None:
@@ -126,8 +126,8 @@ class KnownBackends:
     ) -> None:
         """The requests on the named data that delegates use."""
         if users:
-            for index, entry in enumerate(container.entries):
-                if entry.kind == "named_data" and entry.name in users:
+            for index, entry in enumerate(container.named_data):
+                if entry.name in users:
                     self._ask_for_named_data(asked, index, users[entry.name])
 
     def _ask_for_named_data(self, asked: Asked, index: int, users: Iterable[User]) -> None:
@@ -140,7 +140,7 @@ class KnownBackends:
         """The keys that a delegate here uses and that neither this file nor a data file has."""
         if not used:
             return []
-        here = {entry.name for entry in container.entries if entry.kind == "named_data"}
+        here = {entry.name for entry in container.named_data}
         return [key for key in used if key not in here and key not in self._others.keys]
 
 

@@ -15,11 +15,9 @@ class FormatRules:
     def ask(self, container: Container) -> Asked:
         """The requests on constants and inline data."""
         asked = Asked()
-        for index, entry in enumerate(container.entries):
-            if entry.kind == "named_data" or not entry.holds_data:
-                continue
-            if entry.kind == "constant":
+        for index, entry in container.others():
+            if entry.holds_data and entry.kind == "constant":
                 asked.entries.append((index, CONSTANT))
-            elif entry.segment is None:
+            elif entry.holds_data and entry.segment is None:
                 asked.entries.append((index, INLINE))
         return asked

@@ -19,15 +19,15 @@ class Elsewhere:
 
     def ask(self, container: Container) -> Asked:
         """No request; for each such key, the other file."""
-        return Asked(
-            elsewhere=[
+        asked = Asked()
+        if self._homes:
+            asked.elsewhere = [
                 (index, home)
-                for index, entry in enumerate(container.entries)
-                if entry.kind == "named_data"
+                for index, entry in enumerate(container.named_data)
                 for home in self._homes.get(entry.name, ())
                 if home != container.path
             ]
-        )
+        return asked
 
 
 class Shared:

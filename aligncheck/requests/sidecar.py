@@ -50,9 +50,8 @@ class Sidecar:
     def ask(self, container: Container) -> Asked:
         """The requests on named data; a key that the file does not have is stale."""
         named: dict[str, list[int]] = {}
-        for index, entry in enumerate(container.entries):
-            if entry.kind == "named_data":
-                named.setdefault(entry.name, []).append(index)
+        for index, entry in enumerate(container.named_data):
+            named.setdefault(entry.name, []).append(index)
         asked = Asked()
         for key, requests in self._by_key.items():
             if key not in named:
