@@ -57,12 +57,12 @@ LAYERS = (
 THIRD_PARTIES = {
     "click": {"cli", "command"},
     "executorch": {"record"},
-    "flatbuffers": {"formats.flatbuffer"},
     "rich": {"report.text", "report.progress"},
     "tomli": {"requests.config"},
     "tomllib": {"requests.config"},  # not yet in the standard library of 3.10
 }
-"""Which modules may use which packages. Among the rest are numpy and torch: none may."""
+"""Which modules may use which packages. Among the rest are numpy, torch and
+flatbuffers: none may."""
 
 WRITERS = {"rewrite", "rewrite.copying", "rewrite.temporary", "record"}
 WRITES_A_LITTLE = {

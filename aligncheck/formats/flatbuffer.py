@@ -1,8 +1,11 @@
 """Checked reading of flatbuffers, the lower half: numbers and texts at positions.
 
 Every position, length and count is checked against the buffer before it is used; what does not
-fit raises BadFile with the path of the field, such as `segments[3].offset`. This is the only
-module that touches the flatbuffers package (its packers know the byte order and the widths).
+fit raises BadFile with the path of the field, such as `segments[3].offset`. Numbers are little
+endian (flatbuffers: docs/source/internals.md).
+
+The flatbuffers package is not used: all that it has for this is six lines such as those below, and
+where numpy is installed it imports it, which takes longer than an audit.
 """
 
 from __future__ import annotations
@@ -10,8 +13,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from typing import NoReturn
-
-from flatbuffers import packer
 
 from aligncheck.errors import BadFile
 from aligncheck.formats.source import Source
@@ -21,12 +22,12 @@ READ_WHOLE = 1 << 27
 _PAGE = 1 << 16
 _MOST_READ = 1 << 28  # of the lists and texts of one buffer: enough for some million entries
 
-INT8: struct.Struct = packer.int8
-INT32: struct.Struct = packer.int32
-UINT8: struct.Struct = packer.uint8
-UINT16: struct.Struct = packer.uint16
-UINT32: struct.Struct = packer.uint32
-UINT64: struct.Struct = packer.uint64
+INT8 = struct.Struct("<b")
+INT32 = struct.Struct("<i")
+UINT8 = struct.Struct("<B")
+UINT16 = struct.Struct("<H")
+UINT32 = struct.Struct("<I")
+UINT64 = struct.Struct("<Q")
 
 Where = Callable[[], str]
 """Gives the path of what is being read, which is needed only for an error."""

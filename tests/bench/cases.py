@@ -46,7 +46,7 @@ def data_file(path: Path, entries: int, segment_size: int = 16, base: int = 0) -
 def start_up(folder: Path, runs: int) -> Iterator[Row]:
     """A run on a small file against importing what it needs, in two fresh environments."""
     small = str(data_file(folder / "small.ptd", 8))
-    for name, packages in (("bare", []), ("numpy", ["numpy"])):
+    for name, packages in (("bare", ["flatbuffers"]), ("numpy", ["flatbuffers", "numpy"])):
         home = folder / name
         venv.create(home, with_pip=True)
         pip = [str(home / "bin" / "pip"), "install", "--quiet", str(ROOT), *packages]
