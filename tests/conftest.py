@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from aligncheck.rewrite import following
 from tests.support.corpus import CORPUS, VARIABLE
 
 collect_ignore: list[str] = []
@@ -18,3 +19,10 @@ if not CORPUS.is_dir():
 
 if sys.version_info < (3, 11):  # the package that ships SARIF's schema needs 3.11
     collect_ignore.append("test_report_sarif.py")
+
+
+@pytest.fixture(params=[False, True], ids=["compared at the end", "compared meanwhile"])
+def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small file is fixed in the way of small files, and then in that of large ones."""
+    if request.param:
+        monkeypatch.setattr(following, "WORTHWHILE", 0)

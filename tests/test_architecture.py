@@ -48,7 +48,14 @@ LAYERS = (
     *("requests.target_facts", "requests.targets"),
     "audit",
     # Writing.
-    *("rewrite.copying", "rewrite.temporary", "rewrite.verify", "rewrite", "record"),
+    *(
+        "rewrite.copying",
+        "rewrite.following",
+        "rewrite.temporary",
+        "rewrite.verify",
+        "rewrite",
+        "record",
+    ),
     # The command.
     *("paths", "run", "__init__", "command", "cli", "__main__"),
 )

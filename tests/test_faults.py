@@ -20,11 +20,12 @@ from tests.support.cli import Ran, run
 from tests.support.fixing import FIXED, VIOLATED, state
 from tests.support.samples import ASKED
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EPERM, errno.EACCES, errno.EINTR)
 READ, WRITTEN = "cannot be read: {}", "cannot be written: {}"
 STEPS = {
     "open": ("open", "model.ptd", READ),
-    "read": ("read", "", "byte 0: " + READ),
+    "read": ("pread", "", "byte 0: " + READ),
     "make the new file": ("open", ".aligncheck-tmp", WRITTEN),
     "give it its size": ("ftruncate", "", WRITTEN),
     "copy": ("copy_file_range", "", WRITTEN),

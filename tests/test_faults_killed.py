@@ -22,6 +22,7 @@ from tests.support.fixing import FIXED, VIOLATED, state
 from tests.support.peek import peek
 from tests.support.samples import ASKED
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 CALLS = range(1, 151)
 """More than a fix makes: the last of them kill none, which a test makes sure of."""
 SUFFIX = ".aligncheck-tmp"

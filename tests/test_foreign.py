@@ -145,7 +145,7 @@ def test_a_disk_that_fails_is_an_error_with_its_place(
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     path = Pte().build().write(tmp_path / "model.pte")
-    monkeypatch.setattr(os, "read", _fail)
+    monkeypatch.setattr(os, "pread", _fail)
     assert fault_at(path) == f"byte 0: cannot be read: {os.strerror(errno.EIO)}"
 
 

@@ -56,14 +56,14 @@ def test_nested_segments_are_moved_by_reading_them_a_few_times(
 ) -> None:
     path = tmp_path / "nested.ptd"
     path.write_bytes(nested_segments(2**16))
-    read, count = os.read, [0]
+    pread, count = os.pread, [0]
 
-    def counted(fd: int, size: int) -> bytes:
-        data = read(fd, size)
+    def counted(fd: int, size: int, start: int) -> bytes:
+        data = pread(fd, size, start)
         count[0] += len(data)
         return data
 
-    monkeypatch.setattr(os, "read", counted)
+    monkeypatch.setattr(os, "pread", counted)
     assert fix(path, {"key": 3}).applied
     assert count[0] < 20 * path.stat().st_size
 

@@ -13,6 +13,7 @@ from aligncheck import BadFile, FixError, fix
 from tests.support.fixing import FIXED, VIOLATED, failing, refusal, state
 from tests.support.samples import REQUESTS
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 OTHER_USER = 12345 if os.geteuid() == 0 else os.geteuid()
 
 

@@ -16,6 +16,7 @@ from tests.support.fixing import FIXED, VIOLATED, failing
 from tests.support.peek import peek
 from tests.support.samples import REQUESTS
 
+pytestmark = pytest.mark.usefixtures("both_ways")
 GIB = 2**30
 MIB = 2**20
 
@@ -87,9 +88,9 @@ def test_short_copies_are_continued(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_short_reads_and_writes_are_continued(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read, write = os.read, os.write
+    pread, write = os.pread, os.write
     monkeypatch.delattr(os, "copy_file_range", raising=False)
-    monkeypatch.setattr(os, "read", lambda fd, count: read(fd, min(count, 5)))
+    monkeypatch.setattr(os, "pread", lambda fd, count, at: pread(fd, min(count, 5), at))
     monkeypatch.setattr(os, "write", lambda fd, data: write(fd, data[:3]))
     fix(path, REQUESTS)
     assert path.read_bytes() == FIXED

@@ -6,12 +6,15 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aligncheck import FixError, fix, rewrite
+from aligncheck.rewrite import following
+from aligncheck.rewrite.verify import verify
 from tests.support import samples
 from tests.support.fixing import FIXED, VIOLATED, State, failing, refusal, state
 from tests.support.peek import peek
@@ -19,7 +22,8 @@ from tests.support.samples import REQUESTS
 
 NO_SPACE = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 DENIED = PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-METADATA_END = samples.weak_first(samples.ptd).build().metadata_end
+BUILT = samples.weak_first(samples.ptd).build()
+pytestmark = pytest.mark.usefixtures("both_ways")
 STEPS = ["ftruncate", "copy_file_range", "write", "fsync", "fchmod", "replace"]
 
 
@@ -209,7 +213,7 @@ def test_a_file_that_vanishes_meanwhile_does_not_come_back(path: Path) -> None:
 
 
 HEADER = range(4, 48, 3)
-FLATBUFFER = range(48, METADATA_END, 7)
+FLATBUFFER = range(48, BUILT.metadata_end, 7)
 PAYLOAD = (512, 515, 768, 771)
 TRAILING = (772, 780)
 
@@ -218,21 +222,43 @@ TRAILING = (772, 780)
 def test_a_byte_that_was_written_wrongly_is_noticed(
     path: Path, monkeypatch: pytest.MonkeyPatch, byte: int
 ) -> None:
+    monkeypatch.setattr(following, "WORTHWHILE", 2**26)  # what was compared is not read again
     path.write_bytes(VIOLATED + b"signature")
     right = (FIXED + b"signature")[byte]
 
-    def write_wrongly(fd: int, at: int, data: bytes) -> None:
-        os.pwrite(fd, data, at)
-        os.pwrite(fd, bytes([right ^ 1]), byte)
+    verified = verify
 
-    # Called last before the new file is read again.
-    monkeypatch.setattr(rewrite, "write_at", write_wrongly)
+    def verify_something_else(*args: Any, **kwargs: Any) -> Iterator[tuple[int, int]]:
+        (new,) = path.parent.glob(".*")
+        with new.open("r+b") as file:
+            file.seek(byte)
+            file.write(bytes([right ^ 1]))
+        return verified(*args, **kwargs)
+
+    monkeypatch.setattr(rewrite, "verify", verify_something_else)
     assert "the new file would not do" in refusal(path, REQUESTS)
 
 
-def test_a_copy_that_is_wrong_is_noticed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def copy(_source: int, fd: int, count: int, _start: int, at: int) -> int:
-        return os.pwrite(fd, b"?" * count, at)
+# What changes is written anew after it was copied.
+CHANGING = (40, *(place for place in BUILT.offset_places if place))
+STAYING = [
+    byte
+    for byte in (*HEADER, *FLATBUFFER, *PAYLOAD, *TRAILING)
+    if not any(place <= byte < place + 8 for place in CHANGING)
+]
+
+
+@pytest.mark.parametrize("byte", STAYING)
+def test_a_copy_that_is_wrong_is_noticed(
+    path: Path, monkeypatch: pytest.MonkeyPatch, byte: int
+) -> None:
+    path.write_bytes(VIOLATED + b"signature")
+
+    def copy(source: int, fd: int, count: int, start: int, at: int) -> int:
+        data = bytearray(os.pread(source, count, start))
+        if at <= byte < at + count:
+            data[byte - at] ^= 1
+        return os.pwrite(fd, data, at)
 
     monkeypatch.setattr(os, "copy_file_range", copy, raising=False)
     assert "the new file would not do" in refusal(path, REQUESTS)

@@ -139,10 +139,10 @@ def dirty_padding(
 
 def _gaps(position: int, segments: Iterable[Segment]) -> Iterator[tuple[int, int]]:
     """The ranges from a position on that lie before or between segments."""
-    for segment in sorted([s for s in segments if s.size], key=_absolute_offset):
-        if segment.absolute_offset > position:
-            yield position, segment.absolute_offset
-        position = max(position, segment.end)
+    for _, _, size, start, _, _ in sorted([s for s in segments if s.size], key=_absolute_offset):
+        if start > position:
+            yield position, start
+        position = max(position, start + size)
 
 
 def segment_index(source: Source, segments: tuple[Segment, ...], index: int, place: str) -> int:

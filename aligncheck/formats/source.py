@@ -44,19 +44,22 @@ class Source:
 
         Raises BadFile if the file cannot be read or has become shorter since it was opened.
         """
-        parts: list[bytes] = []
-        missing = size
-        while missing:
-            part = self._read_some(offset + size - missing, missing)
+        data = self._read_some(offset, size) if size else b""
+        if len(data) == size:
+            return data
+        parts, done = [data], len(data)
+        while done < size:
+            part = self._read_some(offset + done, size - done)
             if not part:
-                place = f"byte {offset + size - missing}"
-                raise BadFile(self.path, "the file ends here", place=place)
+                raise BadFile(self.path, "the file ends here", place=f"byte {offset + done}")
             parts.append(part)
-            missing -= len(part)
-        return b"".join(parts) if len(parts) != 1 else parts[0]
+            done += len(part)
+        return b"".join(parts)
 
     def _read_some(self, offset: int, size: int) -> bytes:
         try:
+            if hasattr(os, "pread"):
+                return os.pread(self.fd, size, offset)
             os.lseek(self.fd, offset, os.SEEK_SET)
             return os.read(self.fd, size)
         except (OSError, OverflowError) as error:

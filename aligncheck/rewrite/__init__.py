@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from aligncheck.audit import as_askers, audit_container
@@ -17,9 +17,10 @@ from aligncheck.errors import BadFile, FixError
 from aligncheck.formats import read_source
 from aligncheck.formats.source import Source
 from aligncheck.model import Audit
-from aligncheck.plan import Plan, plan
+from aligncheck.plan import Copy, Plan, plan
 from aligncheck.requests import Asker
-from aligncheck.rewrite.copying import Progress, copy_range, is_zero, write_at
+from aligncheck.rewrite import following
+from aligncheck.rewrite.copying import Progress, Range, copy_range, is_zero, write_at
 from aligncheck.rewrite.temporary import Temporary, keep_attributes, lock, remove_leftovers
 from aligncheck.rewrite.verify import verify
 
@@ -117,15 +118,16 @@ class _Job:
         self.askers = askers
         self.on_progress = on_progress
         self.size = sum(copy.size for copy in planned.copies)
+        self.copied = self.compared = 0
 
     def run(self, target: str, shown: str) -> Audit:
         """Makes the new file and returns its audit. Raises FixError."""
         temporary = Temporary(target)
         try:
             temporary.create()
-            self._fill(temporary.fd)
+            equal = self._fill(temporary, shown)
             temporary.flush()
-            after = self._verified(temporary.path, shown)
+            after = self._verified(temporary.path, shown, equal)
             keep_attributes(self.source.status, self.source.fd, temporary.fd)
             temporary.close()
             self._check_unchanged()
@@ -137,37 +139,85 @@ class _Job:
             temporary.discard()
         return after
 
-    def _fill(self, fd: int) -> None:
-        done = 0
-        os.ftruncate(fd, self.plan.new_size)
-        for copy in self.plan.copies:
-            for count in copy_range(self.source, copy.old, fd, copy.new, copy.size):
-                done += count
-                self._report(done)
-        for patch in self.plan.patches:
-            write_at(fd, patch.place, patch.new.to_bytes(8, "little"))
+    def _fill(self, temporary: Temporary, shown: str) -> list[Range]:
+        """Writes the new file. Returns what has been compared already, of a large one.
 
-    def _verified(self, path: str, shown: str) -> Audit:
+        The numbers that change come first, so that nothing is written any more into what has been
+        compared.
+        """
+        os.ftruncate(temporary.fd, self.plan.new_size)
+        metadata, *data = _apart(self.plan)
+        for _ in self._copy(temporary.fd, [metadata]):
+            self._report()
+        for patch in self.plan.patches:
+            write_at(temporary.fd, patch.place, patch.new.to_bytes(8, "little"))
+        parts = self._copy(temporary.fd, data)
+        if following.POSSIBLE and self.size >= following.WORTHWHILE:
+            return self._followed(parts, temporary, shown)
+        for _ in parts:
+            self._report()
+        return []
+
+    def _copy(self, fd: int, copies: Iterable[Copy]) -> Iterator[Range]:
+        for copy in copies:
+            for part in copy_range(self.source, copy.old, fd, copy.new, copy.size):
+                self.copied += part[2]
+                yield part
+
+    def _followed(self, parts: Iterator[Range], temporary: Temporary, shown: str) -> list[Range]:
+        """Compares what is copied, and brings it to the disk, while the rest is being copied."""
+        with (
+            _suspecting(shown),
+            closing(Source(temporary.path, name=shown)) as new,
+            following.follower(self.source, new) as follower,
+        ):
+            for part in parts:
+                follower.compare(part)
+                temporary.flush()
+                self.compared = follower.done
+                self._report()
+            equal = follower.finish()
+        self.compared = follower.done
+        return equal
+
+    def _verified(self, path: str, shown: str, equal: Sequence[Range]) -> Audit:
         """The new file's audit. Raises FixError if it is not what the plan promised."""
-        try:
-            with closing(Source(path, name=shown)) as new:
-                after = audit_container(read_source(new), self.askers)
-                for done, total in verify(self.plan, self.before, after, self.source, new):
-                    self._report(self.size + self.size * done // max(total, 1))
-        except BadFile as error:
-            raise FixError(shown, f"the new file would not do: {error.reason}") from error
+        already, missing = self.compared, self.size - self.compared
+        with _suspecting(shown), closing(Source(path, name=shown)) as new:
+            after = audit_container(read_source(new), self.askers)
+            for done, total in verify(self.plan, self.before, after, self.source, new, equal=equal):
+                self.compared = already + missing * done // max(total, 1)
+                self._report()
         return after
 
-    def _report(self, done: int) -> None:
-        """Copying is the first half of the work, comparing the second."""
+    def _report(self) -> None:
+        """Copying is one half of the work, comparing the other."""
         if self.on_progress is not None:
-            self.on_progress(done, 2 * self.size)
+            self.on_progress(self.copied + self.compared, 2 * self.size)
 
     def _check_unchanged(self) -> None:
         """Raises FixError if the file is not any more what was read."""
         then, now = self.source.status, os.stat(self.source.opened)
         if not os.path.samestat(then, now) or _version(then) != _version(now):
             raise FixError(self.source.path, "was changed by somebody else during the fix")
+
+
+def _apart(planned: Plan) -> Iterator[Copy]:
+    """The copies, of which the first is that of the metadata alone."""
+    end = planned.container.metadata_end
+    first, *others = planned.copies
+    yield Copy(old=0, new=0, size=end)
+    yield Copy(old=end, new=end, size=first.size - end)
+    yield from others
+
+
+@contextmanager
+def _suspecting(shown: str) -> Iterator[None]:
+    """Makes a FixError of whatever is wrong with the new file."""
+    try:
+        yield
+    except BadFile as error:
+        raise FixError(shown, f"the new file would not do: {error.reason}") from error
 
 
 def _version(status: os.stat_result) -> tuple[int, int]:

@@ -11,26 +11,30 @@ from aligncheck.formats.source import Source
 
 Progress = Callable[[int, int], None]
 """Called with the bytes that are done and the bytes in all."""
+Range = tuple[int, int, int]
+"""Absolute offset in the old file and in the new one, and size."""
 
 _BUFFER = 1 << 18  # larger ones are five times slower: the system hands out fresh pages for each
 _KERNEL_CHUNK = 1 << 26
 _NO_KERNEL_COPY = {errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 
 
-def copy_range(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[int]:
-    """Copies `size` bytes from `start` of the source to `at` of `fd`, and yields their counts.
+def copy_range(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[Range]:
+    """Copies `size` bytes from `start` of the source to `at` of `fd`, and yields the parts.
 
     The kernel copies where it can, which shares the blocks on file systems that are able to. Holes
     of a sparse file stay holes. Raises BadFile if the source ends early and OSError if `fd`
     cannot be written.
     """
-    end = start + size
+    end, shift = start + size, at - start
     position = start
     for data, data_end in _stretches(source, start, end):
-        yield data - position
-        yield from _copy(source, data, fd, at + data - start, data_end - data)
-        position = data_end
-    yield end - position
+        yield position, position + shift, data - position
+        position = data
+        for count in _copy(source, data, fd, data + shift, data_end - data):
+            yield position, position + shift, count
+            position += count
+    yield position, position + shift, end - position
 
 
 def _stretches(source: Source, start: int, end: int) -> Iterator[tuple[int, int]]:

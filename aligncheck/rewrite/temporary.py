@@ -39,9 +39,10 @@ class Temporary:
         lock(self.fd)
 
     def flush(self) -> None:
-        """Begins to bring the file to the disk, while it is read again."""
-        self._flushing = threading.Thread(target=self._flush, daemon=True)
-        self._flushing.start()
+        """Begins to bring to the disk what has been written, if that is not going on already."""
+        if self._flushing is None or not self._flushing.is_alive():
+            self._flushing = threading.Thread(target=self._flush, daemon=True)
+            self._flushing.start()
 
     def _flush(self) -> None:
         try:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 
 from aligncheck.errors import BadFile
 from aligncheck.formats.source import Source
 from aligncheck.model import Audit, Container
 from aligncheck.plan import Plan
-from aligncheck.rewrite.copying import same_bytes
-
-Range = tuple[int, int, int]
-"""Absolute offset in the old file and in the new one, and size."""
+from aligncheck.rewrite.copying import Range, same_bytes
 
 
 def verify(
-    planned: Plan, before: Audit, after: Audit, old: Source, new: Source
+    planned: Plan,
+    before: Audit,
+    after: Audit,
+    old: Source,
+    new: Source,
+    *,
+    equal: Sequence[Range] = (),
 ) -> Iterator[tuple[int, int]]:
-    """Compares the files and yields bytes done and bytes in all. Raises BadFile."""
+    """Compares the files and yields bytes done and bytes in all. Raises BadFile.
+
+    `equal` are the ranges that were compared when they were copied, in the order in which they lie
+    in the new file.
+    """
     _check_findings(planned, after)
     _check_structure(before.container, after.container)
     _check_patches(planned, new)
@@ -29,6 +37,8 @@ def verify(
             _trailing(planned, before.container, after.container),
         }
     )
+    if all(at + size <= following for (_, at, size), (_, following, _) in pairwise(equal)):
+        ranges = list(_except(ranges, equal))  # nothing was written over them later
     total = sum(size for _, _, size in ranges)
     done = 0
     for start, at, size in ranges:
@@ -48,6 +58,24 @@ def _merged(ranges: Iterable[Range]) -> list[Range]:
                 continue
         merged.append((start, at, size))
     return merged
+
+
+def _except(ranges: Iterable[Range], equal: Iterable[Range]) -> Iterator[Range]:
+    """What of the ranges is not in those that are known to be equal."""
+    known: dict[int, list[tuple[int, int]]] = {}
+    for start, at, size in _merged(equal):
+        known.setdefault(at - start, []).append((start, start + size))
+    for start, at, size in ranges:
+        position, end, shift = start, start + size, at - start
+        spans = known.get(shift, [])
+        for known_start, known_end in islice(spans, max(0, bisect_left(spans, (start,)) - 1), None):
+            if known_start >= end:
+                break
+            if position < known_start:
+                yield position, position + shift, known_start - position
+            position = max(position, known_end)
+        if position < end:
+            yield position, position + shift, end - position
 
 
 def _check_findings(planned: Plan, after: Audit) -> None:

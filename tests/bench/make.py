@@ -16,12 +16,19 @@ _HEADER = 48
 _ROOT_VTABLE, _SEGMENT, _FIRST_SEGMENT, _NAMED = 48, 64, 72, 80
 
 
-def data_file(path: Path, entries: int, *, segment_size: int = 16, base: int = 0) -> Path:
+def data_file(
+    path: Path,
+    entries: int,
+    *,
+    segments: int | None = None,
+    segment_size: int = 16,
+    base: int = 0,
+) -> Path:
     """A .ptd with `entries` names, two for each segment; segments lie at multiples of 128.
 
     `base` is added to the segment base offset, which else is the next multiple of 128.
     """
-    segments = max(1, entries // 2)
+    segments = segments or max(1, entries // 2)
     out = bytearray(_HEADER) + bytearray(_VTABLES) + bytearray(4)
     root = len(out)
     out += struct.pack("<iII", root - _ROOT_VTABLE, 0, 0)

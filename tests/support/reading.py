@@ -51,11 +51,11 @@ def spans(entries: list[Entry]) -> list[Span | None]:
 def ends_of_reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A list to which each read from a file adds the byte up to which it may read."""
     ends: list[int] = []
-    original = os.read
+    original = os.pread
 
-    def watched(descriptor: int, count: int) -> bytes:
-        ends.append(os.lseek(descriptor, 0, os.SEEK_CUR) + count)
-        return original(descriptor, count)
+    def watched(descriptor: int, count: int, start: int) -> bytes:
+        ends.append(start + count)
+        return original(descriptor, count, start)
 
-    monkeypatch.setattr(os, "read", watched)
+    monkeypatch.setattr(os, "pread", watched)
     return ends
