@@ -2,11 +2,13 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import compress
 from typing import NamedTuple
 
 from aligncheck import structure
-from aligncheck.formats import read_container
+from aligncheck.formats import read_source
+from aligncheck.formats.source import Source
 from aligncheck.garbage import uncollected
 from aligncheck.model import (
     Audit,
@@ -46,8 +48,14 @@ def audit(
     askers = as_askers(
         path, requests, segment_alignment=segment_alignment, sidecar=sidecar, backends=backends
     )
+    with closing(Source(os.fspath(path))) as source:
+        return audit_source(source, askers)
+
+
+def audit_source(source: Source, askers: Iterable[Asker]) -> Audit:
+    """Audit a file that is open. Raises BadFile."""
     with uncollected():
-        return audit_container(read_container(os.fspath(path)), askers)
+        return audit_container(read_source(source), askers)
 
 
 def as_askers(

@@ -135,9 +135,19 @@ def test_no_thread_outlives_an_interruption(
     path: Path, interruption: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = set(threading.enumerate())
-    monkeypatch.setattr(os, "copy_file_range", failing(interruption()))
+    copy = os.copy_file_range
+    at_work: list[set[threading.Thread]] = []
+
+    def interrupted(*args: int) -> int:
+        at_work.append(set(threading.enumerate()) - before)
+        if len(at_work) == 5:
+            raise interruption
+        return copy(*args)
+
+    monkeypatch.setattr(os, "copy_file_range", interrupted)
     with pytest.raises(interruption):
         fix(path, ASKED)
+    assert at_work[-1]
     assert set(threading.enumerate()) <= before
     assert os.listdir(path.parent) == [path.name]
     assert path.read_bytes() == LARGE.data

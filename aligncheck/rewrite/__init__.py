@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
-from aligncheck.audit import as_askers, audit_container
+from aligncheck.audit import as_askers, audit_source
 from aligncheck.errors import BadFile, FixError
-from aligncheck.formats import read_source
 from aligncheck.formats.source import Source
 from aligncheck.model import Audit
 from aligncheck.plan import Copy, Plan, plan
@@ -64,7 +63,7 @@ def fix(
     shown = name if output is None else os.fspath(output)
     target = os.path.realpath(shown)
     with closing(Source(name)) as source:
-        before = audit_container(read_source(source), askers)
+        before = audit_source(source, askers)
         planned = plan(before)
         if not lock(source.fd):
             raise FixError(shown, "is being fixed by somebody else just now")
@@ -184,7 +183,7 @@ class _Job:
         """The new file's audit. Raises FixError if it is not what the plan promised."""
         already, missing = self.compared, self.size - self.compared
         with _suspecting(shown), closing(Source(path, name=shown)) as new:
-            after = audit_container(read_source(new), self.askers)
+            after = audit_source(new, self.askers)
             for done, total in verify(self.plan, self.before, after, self.source, new, equal=equal):
                 self.compared = already + missing * done // max(total, 1)
                 self._report()
