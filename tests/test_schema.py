@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from aligncheck.formats import layout, ptd, pte, pte_schema
+from aligncheck.formats import FORMATS, layout, ptd, pte_schema
 from aligncheck.formats.tables import (
     I8,
     I32,
@@ -184,8 +184,9 @@ def test_the_root_tables_have_no_fields_beyond_those_that_are_known() -> None:
 
 
 def test_the_file_identifiers_are_those_of_the_schemas() -> None:
-    assert read_schema(PROGRAM).identifier == [pte.IDENTIFIER.decode()]
-    assert read_schema(FLAT_TENSOR).identifier == [ptd.IDENTIFIER.decode()]
+    assert list(FORMATS) == [b"ET12", b"FT01"]
+    assert read_schema(PROGRAM).identifier == ["ET12"]
+    assert read_schema(FLAT_TENSOR).identifier == ["FT01"]
 
 
 def test_the_locations_have_the_numbers_of_the_schema() -> None:

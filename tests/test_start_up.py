@@ -67,6 +67,14 @@ def test_a_quiet_run_imports_little(tmp_path: Path, make: samples.Make) -> None:
     assert {name for name in found if not re.match(r"aligncheck\b", name)} == set(STANDARD)
 
 
+@pytest.mark.parametrize(("make", "other"), [(samples.ptd, "pte"), (samples.pte, "ptd")])
+def test_a_run_over_one_format_does_not_import_the_other(
+    tmp_path: Path, make: samples.Make, other: str
+) -> None:
+    sample = samples.weak_first(make).build().write(tmp_path / "sample")
+    assert f"aligncheck.formats.{other}" not in modules(OURS, "-q", str(sample))
+
+
 def test_a_quiet_run_imports_nothing_that_it_does_not_need(sample: str) -> None:
     assert not beyond_click("-q", sample) & LATER
 

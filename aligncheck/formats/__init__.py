@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 from contextlib import closing
-from typing import Protocol
+from typing import Protocol, cast
 
 from aligncheck.errors import BadFile
-from aligncheck.formats import foreign, ptd, pte
+from aligncheck.formats import foreign
 from aligncheck.formats.source import Source
 from aligncheck.model import Container
 
+PROGRAM, DATA = b"ET12", b"FT01"
+FORMATS = {PROGRAM: "pte", DATA: "ptd"}
+"""The module here that reads a format, by the flatbuffer identifier at byte 4 of its files."""
+
 
 class _Format(Protocol):
-    def recognises(self, head: bytes) -> bool: ...
     def read(self, source: Source) -> Container: ...
-
-
-FORMATS: tuple[_Format, ...] = (pte, ptd)
 
 
 def read_container(path: str) -> Container:
@@ -29,7 +30,7 @@ def is_data_file(path: str) -> bool:
     """True if the file at `path` can be read and begins as a .ptd does."""
     try:
         with closing(Source(path)) as source:
-            return ptd.recognises(source.read(0, min(source.size, 8)))
+            return source.read(0, min(source.size, 8))[4:] == DATA
     except BadFile:
         return False
 
@@ -37,7 +38,9 @@ def is_data_file(path: str) -> bool:
 def read_source(source: Source) -> Container:
     """The same for a file that is already open."""
     head = source.read(0, min(source.size, 64))
-    for candidate in FORMATS:
-        if candidate.recognises(head):
-            return candidate.read(source)
-    raise foreign.fault(source.path, head)
+    name = FORMATS.get(head[4:8])
+    if name is None:
+        raise foreign.fault(source.path, head)
+    # Imported at first use: most runs are over files of one format.
+    module = cast("_Format", importlib.import_module(f"{__name__}.{name}"))
+    return module.read(source)

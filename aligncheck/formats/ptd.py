@@ -23,7 +23,6 @@ from aligncheck.formats.source import Source
 from aligncheck.formats.tables import U32, Children, Table, read_root
 from aligncheck.model import Container, Header
 
-IDENTIFIER = b"FT01"
 _MAGIC = b"FH01"
 _MIN_LENGTH = 40
 _END = 8 + _MIN_LENGTH
@@ -36,11 +35,6 @@ class FlatTensor(Table):
     version = U32(0)
     segments = Children(1, DataSegment)
     named_data = Children(2, NamedData)
-
-
-def recognises(head: bytes) -> bool:
-    """True if the file's first bytes are those of a data file."""
-    return head[4:8] == IDENTIFIER
 
 
 def read(source: Source) -> Container:

@@ -26,16 +26,10 @@ from aligncheck.formats.source import Source
 from aligncheck.formats.tables import Span, read_root
 from aligncheck.model import U64, Container, Entry, Header, Segment
 
-IDENTIFIER = b"ET12"
 _MAGIC = b"eh00"
 _LONGEST_PART = 256  # characters of a method's or a backend's name in the name of a delegate
 _MIN_LENGTH = 24
 _LENGTH_WITH_DATA_SIZE = 32
-
-
-def recognises(head: bytes) -> bool:
-    """True if the file's first bytes are those of a program."""
-    return head[4:8] == IDENTIFIER
 
 
 def read(source: Source) -> Container:
