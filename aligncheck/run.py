@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from aligncheck.audit import audit
 from aligncheck.errors import BadFile, FixError, LfsPointer
-from aligncheck.formats import is_data_file, read_container
+from aligncheck.formats import format_of, read_container
 from aligncheck.model import Container
 from aligncheck.outcome import Outcome, Tally
 from aligncheck.requests.backends import survey
@@ -49,7 +49,7 @@ class Run(NamedTuple):
         A file that its configuration excludes has none.
         """
         self.sources.many = len(files) > 1
-        if self.sources.many and any(map(is_data_file, files)):
+        if self.sources.many and {"pte", "ptd"} <= set(map(format_of, files)):
             self.sources.survey = survey(_readable(files))
         for path in files:
             try:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from aligncheck import fix
+from aligncheck.rewrite import copying
 from tests.support.build import Built, Named, Ptd, Segment
 from tests.support.fixing import FIXED, VIOLATED, failing
 from tests.support.peek import peek
@@ -40,6 +41,28 @@ def test_the_kernel_copies_where_it_can(path: Path, monkeypatch: pytest.MonkeyPa
     fix(path, REQUESTS)
     assert path.read_bytes() == FIXED
     assert sum(copied) >= len("psamesame")
+
+
+@pytest.mark.parametrize(("alignment", "shareable"), [(1 << 13, True), (1 << 12, False)])
+def test_blocks_that_stay_blocks_are_copied_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alignment: int, *, shareable: bool
+) -> None:
+    """So that a file system can let both files have them."""
+    copied: list[tuple[int, int, int]] = []
+
+    def copy(source: int, fd: int, count: int, start: int, at: int) -> int:
+        copied.append((start, at, count))
+        return os.pwrite(fd, os.pread(source, count, start), at)
+
+    monkeypatch.setattr(os, "copy_file_range", copy, raising=False)
+    monkeypatch.setattr(copying, "_KERNEL_CHUNK", 1 << 14)
+    base = 4096 if shareable else 4096 + 128
+    segments = [Segment(b"a" * 100_000), Segment(b"b" * 100_000, offset=200_000)]
+    built = Ptd(base=base, segments=segments, named=[Named("a", 0)]).build()
+    path = built.write(tmp_path / "model.ptd")
+    fix(path, {"a": alignment})
+    whole = [part for part in copied if part[0] % 4096 == part[1] % 4096 == 0 and part[2] >= 4096]
+    assert bool(sum(count for _, _, count in whole) > 190_000) == shareable
 
 
 NO_KERNEL_COPY = [errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aligncheck import audit
 from aligncheck.model import Remark
@@ -72,6 +75,49 @@ def test_padding_that_is_not_zero_is_told_with_its_place(tmp_path: Path) -> None
     start = built.segments[0].offset + 64
     (remark,) = remarks(patched(built.data, start + 3, b"x"), tmp_path)
     assert (remark.rule, remark.absolute_offset, remark.size) == ("AC304", start, 64)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5000), st.integers(1, 3000)), max_size=12),
+    st.lists(st.integers(0, 40_000), max_size=4),
+)
+def test_each_range_of_padding_is_told_apart(
+    tmp_path_factory: pytest.TempPathFactory, gaps: list[tuple[int, int]], dirt: list[int]
+) -> None:
+    segments, at = [Segment(b"s", offset=0)], 1
+    for gap, size in gaps:
+        segments.append(Segment(b"s" * size, offset=at + gap))
+        at += gap + size
+    built = Ptd(base=1024, segments=segments, named=[]).build()
+    data = bytearray(built.data)
+    padding = [
+        (before.offset + before.size, after.offset)
+        for before, after in pairwise(built.segments)
+        if before.offset + before.size < after.offset
+    ]
+    for byte in dirt:
+        if any(start <= 1024 + byte < end for start, end in padding):
+            data[1024 + byte] = 1
+    found = remarks(bytes(data), tmp_path_factory.mktemp("padding"))
+    told_of = [(r.absolute_offset, (r.absolute_offset or 0) + (r.size or 0)) for r in found]
+    assert told_of == [(start, end) for start, end in padding if any(data[start:end])]
+
+
+@pytest.mark.parametrize(("dirty", "told"), [(1022, 1), (1024, 0)])
+def test_of_very_many_ranges_of_padding_the_first_are_looked_at(
+    tmp_path: Path, dirty: int, told: int
+) -> None:
+    segments = [Segment(b"s", offset=2 * index) for index in range(1100)]
+    built = Ptd(segments=segments, named=[]).build()
+    data = patched(built.data, built.segments[dirty].offset + 1, b"x")
+    assert len(remarks(data, tmp_path)) == told
+
+
+@pytest.mark.parametrize(("size", "told"), [(2**20 - 1024, 1), (2**20, 0)])
+def test_of_very_long_padding_nothing_is_looked_at(tmp_path: Path, size: int, told: int) -> None:
+    built = Ptd(base=1024, segments=[A, Segment(b"b", offset=64 + size)], named=[]).build()
+    data = patched(built.data, built.segments[1].offset - 1, b"x")
+    assert len(remarks(data, tmp_path)) == told
 
 
 def test_bytes_after_the_last_segment_are_nobodys_business(tmp_path: Path) -> None:

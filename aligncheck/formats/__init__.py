@@ -26,13 +26,13 @@ def read_container(path: str) -> Container:
         return read_source(source)
 
 
-def is_data_file(path: str) -> bool:
-    """True if the file at `path` can be read and begins as a .ptd does."""
+def format_of(path: str) -> str | None:
+    """The format that the file at `path` begins as one of; None if it is neither or unreadable."""
     try:
         with closing(Source(path)) as source:
-            return source.read(0, min(source.size, 8))[4:] == DATA
+            return FORMATS.get(source.read(0, min(source.size, 8))[4:])
     except BadFile:
-        return False
+        return None
 
 
 def read_source(source: Source) -> Container:

@@ -50,7 +50,7 @@ class Buffer:
         self.whole = source.read(start, end) if end <= READ_WHOLE else None
         self._pages: dict[int, bytes] = {}
         self._vtables: dict[int, tuple[int, ...]] = {}
-        self.budget = min(16 * end + _PAGE, _MOST_READ)
+        self.budget = min(4 * end + _PAGE, _MOST_READ)
 
     def number(self, kind: struct.Struct, at: int, where: Where) -> int:
         """The number at a position."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, islice
+from itertools import chain, islice
 from operator import add, attrgetter
 from typing import cast
 
@@ -19,6 +19,7 @@ _new = tuple.__new__  # half the price of calling a NamedTuple, for those that t
 _CUT = "was it downloaded completely?"
 PADDING_LOOKED_AT = 2**20
 PADDING_RANGES = 1024
+_PAGE = 4096
 
 
 class DataSegment(Table):
@@ -131,10 +132,19 @@ def dirty_padding(
 
     Reading stops after 1 MiB and after 1024 ranges: an audit must not cost what the file weighs.
     """
-    gaps = list(islice(_gaps(metadata_end, segments), PADDING_RANGES))
-    sizes = accumulate(end - start for start, end in gaps)
-    few = gaps[: sum(size <= PADDING_LOOKED_AT for size in sizes)]
-    return tuple(gap for gap in few if source.read(gap[0], gap[1] - gap[0]).strip(b"\0"))
+    found: list[tuple[int, int]] = []
+    left = PADDING_LOOKED_AT
+    read, at = b"", 0  # to the end of a page: the system reads it anyway
+    for start, end in islice(_gaps(metadata_end, segments), PADDING_RANGES):
+        left -= end - start
+        if left < 0:
+            break
+        if end > at + len(read):
+            page_end = -(-end // _PAGE) * _PAGE
+            read, at = source.read(start, min(page_end, source.size) - start), start
+        if read[start - at : end - at].strip(b"\0"):
+            found.append((start, end))
+    return tuple(found)
 
 
 def _gaps(position: int, segments: Iterable[Segment]) -> Iterator[tuple[int, int]]:

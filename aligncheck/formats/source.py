@@ -17,6 +17,7 @@ class Source:
     def __init__(self, path: str, *, name: str | None = None) -> None:
         self.opened = path
         self.path = name or path
+        self._read_at = getattr(os, "pread", _seek_and_read)
         try:
             # O_NONBLOCK: opening a FIFO that nobody writes must not wait for ever.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -44,34 +45,30 @@ class Source:
 
         Raises BadFile if the file cannot be read or has become shorter since it was opened.
         """
-        data = self._read_some(offset, size) if size else b""
-        if len(data) == size:
-            return data
-        parts, done = [data], len(data)
-        while done < size:
-            part = self._read_some(offset + done, size - done)
-            if not part:
-                raise BadFile(self.path, "the file ends here", place=f"byte {offset + done}")
-            parts.append(part)
-            done += len(part)
-        return b"".join(parts)
-
-    def _read_some(self, offset: int, size: int) -> bytes:
+        parts: list[bytes] = []
+        at, end = offset, offset + size
         try:
-            if hasattr(os, "pread"):
-                return os.pread(self.fd, size, offset)
-            os.lseek(self.fd, offset, os.SEEK_SET)
-            return os.read(self.fd, size)
+            while at < end and (part := self._read_at(self.fd, end - at, at)):
+                parts.append(part)
+                at += len(part)
         except (OSError, OverflowError) as error:
-            raise BadFile(
-                self.path, f"cannot be read: {_reason(error, self.path)}", place=f"byte {offset}"
-            ) from error
+            reason = f"cannot be read: {_reason(error, self.path)}"
+            raise BadFile(self.path, reason, place=f"byte {at}") from error
+        if at < end:
+            raise BadFile(self.path, "the file ends here", place=f"byte {at}")
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def close(self) -> None:
         """Close the file, if it is open."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+
+
+def _seek_and_read(fd: int, size: int, offset: int) -> bytes:
+    """For a system that cannot do both at once."""
+    os.lseek(fd, offset, os.SEEK_SET)
+    return os.read(fd, size)
 
 
 def _reason(error: Exception, path: str) -> str:

@@ -16,6 +16,7 @@ Range = tuple[int, int, int]
 
 _BUFFER = 1 << 18  # larger ones are five times slower: the system hands out fresh pages for each
 _KERNEL_CHUNK = 1 << 26
+_BLOCK = 1 << 12  # of most file systems
 _NO_KERNEL_COPY = {errno.ENOSYS, errno.EXDEV, errno.EINVAL, errno.EOPNOTSUPP, errno.EPERM}
 
 
@@ -67,7 +68,9 @@ def _copy(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[i
     while done < size:
         count = 0
         if by_kernel:
-            count = _kernel_copy(source.fd, start + done, fd, at + done, size - done)
+            # Whole blocks can be shared with the old file, if they begin at one in both.
+            most = min(size - done, -(start + done) % _BLOCK or _KERNEL_CHUNK)
+            count = _kernel_copy(source.fd, start + done, fd, at + done, most)
             by_kernel = count > 0
         if not count:
             data = source.read(start + done, min(_BUFFER, size - done))
@@ -80,7 +83,7 @@ def _copy(source: Source, start: int, fd: int, at: int, size: int) -> Iterator[i
 def _kernel_copy(source: int, start: int, fd: int, at: int, size: int) -> int:
     """How many bytes the kernel copied; 0 where it cannot."""
     try:
-        return os.copy_file_range(source, fd, min(size, _KERNEL_CHUNK), start, at)
+        return os.copy_file_range(source, fd, size, start, at)
     except OSError as error:
         if error.errno in _NO_KERNEL_COPY:
             return 0

@@ -233,20 +233,23 @@ def _archive(folder: Path, path: Path) -> bool:
     return True
 
 
-def many_files(folder: Path, _runs: int) -> Iterator[Row]:
+def many_files(folder: Path, runs: int) -> Iterator[Row]:
     """2,000 small models in one run, and what as many runs would take."""
-    seconds: dict[int, float] = {}
-    for count in (20, 200, 2_000):
-        models = folder / f"models{count}"
+    model = data_file(folder / "model.ptd", 8)
+    counts = (1, 500, 1_000, 2_000)
+    for count in counts:
+        models = folder / str(count)
         models.mkdir()
-        model = data_file(folder / "model.ptd", 8)
         for index in range(count):
             shutil.copy(model, models / f"{index}.ptd")
-        seconds[count] = run(python(AUDIT, str(models))).wall
-    one = run(python(AUDIT, str(models / "0.ptd"))).wall
-    yield Row("files", "2,000 in one run", seconds[2_000], "s")
-    yield Row("files", "2,000 in one run", seconds[2_000] / (2_000 * one), "x 2,000 runs")
-    beyond = {count: time - one for count, time in seconds.items() if count > 20}
+    commands = {str(count): python(AUDIT, str(folder / str(count))) for count in counts}
+    samples = in_turn(commands, runs)
+    one, *_, most = (middle(samples[str(count)]) for count in counts)
+    yield Row("files", "2,000 in one run", most, "s")
+    yield Row("files", "2,000 in one run", most / (2_000 * one), "x 2,000 runs")
+    memory = middle(samples["2000"], "memory") - middle(samples["1"], "memory")
+    yield Row("files", "2,000 in one run, memory", memory, "MiB more")
+    beyond = {count: middle(samples[str(count)]) - one for count in counts[1:]}
     yield Row("growth", "files", _exponent(beyond), "exponent", 1.05)
 
 
