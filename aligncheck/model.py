@@ -104,9 +104,8 @@ class Entry(NamedTuple):
 class Container(NamedTuple):
     """One file's layout: a header and a flatbuffer (up to `metadata_end`), then segments.
 
-    `entries` are the named data, then constants, then delegates: there may be millions of the
-    first, and few of the others. `header` is None for a .pte without an extended header.
-    `constant_segment` and
+    `entries` are the named data, of which there may be millions, then constants and delegates.
+    `header` is None for a .pte without an extended header. `constant_segment` and
     `mutable_segments` are segment indexes; `dirty_padding` are the ranges between metadata and
     segments that were found not to be zero, of the padding that was looked at.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Callable
@@ -128,6 +129,44 @@ def test_a_difference_ends_the_copying_soon(path: Path, monkeypatch: pytest.Monk
     found = refusal(path, ASKED)
     assert "the new file would not do: byte 4096: does not hold bytes" in found
     assert sum(copied) < SIZE
+
+
+def test_a_disk_that_fails_ends_the_copying_soon(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[int] = []
+    copy = os.copy_file_range
+    before = set(threading.enumerate())
+
+    def counted(*args: int) -> int:
+        copied.append(args[2])
+        for thread in set(threading.enumerate()) - before:  # time to see it
+            thread.join(0.05)
+        return copy(*args)
+
+    monkeypatch.setattr(os, "copy_file_range", counted)
+    monkeypatch.setattr(os, "fsync", failing(OSError(errno.EIO, os.strerror(errno.EIO))))
+    assert refusal(path, ASKED) == f"{path}: cannot be written: {os.strerror(errno.EIO)}"
+    assert sum(copied) < SIZE
+
+
+def test_an_old_file_that_is_cut_meanwhile_is_the_one_that_is_named(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = os.copy_file_range
+    calls: list[int] = []
+
+    def cutting(*args: int) -> int:
+        calls.append(1)
+        if len(calls) == 5:
+            os.truncate(path, args[3])
+        return copy(*args)
+
+    monkeypatch.setattr(os, "copy_file_range", cutting)
+    with pytest.raises(BadFile, match="the file ends here") as caught:
+        fix(path, ASKED, output=path.parent / "copy.ptd")
+    assert caught.value.path == str(path)
+    assert os.listdir(path.parent) == [path.name]
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, MemoryError])

@@ -24,13 +24,13 @@ class Source:
             self.fd = os.open(path, flags)
             self.status = self._stat()
         except OSError as error:
-            raise BadFile(path, f"cannot be read: {_reason(error, path)}") from error
+            raise BadFile(self.path, f"cannot be read: {_reason(error, path)}") from error
         except ValueError as error:
-            raise BadFile(path, f"is no file name: {error}") from error
+            raise BadFile(self.path, f"is no file name: {error}") from error
         if not stat.S_ISREG(self.status.st_mode):
             self.close()
             kind = "a directory" if stat.S_ISDIR(self.status.st_mode) else "not a regular file"
-            raise BadFile(path, f"is {kind}")
+            raise BadFile(self.path, f"is {kind}")
         self.size = self.status.st_size
 
     def _stat(self) -> os.stat_result:

@@ -165,17 +165,17 @@ class _Job:
 
     def _followed(self, parts: Iterator[Range], temporary: Temporary, shown: str) -> list[Range]:
         """Compares what is copied, and brings it to the disk, while the rest is being copied."""
-        with (
-            _suspecting(shown),
-            closing(Source(temporary.path, name=shown)) as new,
-            following.follower(self.source, new) as follower,
-        ):
+        with _suspecting(shown):
+            new = Source(temporary.path, name=shown)
+        with closing(new), following.follower(self.source, new) as follower:
             for part in parts:
-                follower.compare(part)
+                with _suspecting(shown):
+                    follower.compare(part)
                 temporary.flush()
                 self.compared = follower.done
                 self._report()
-            equal = follower.finish()
+            with _suspecting(shown):
+                equal = follower.finish()
         self.compared = follower.done
         return equal
 

@@ -39,7 +39,12 @@ class Temporary:
         lock(self.fd)
 
     def flush(self) -> None:
-        """Begins to bring to the disk what has been written, if that is not going on already."""
+        """Begins to bring to the disk what has been written, if that is not going on already.
+
+        Raises OSError if it has failed before.
+        """
+        if self._failed is not None:
+            raise self._failed
         if self._flushing is None or not self._flushing.is_alive():
             self._flushing = threading.Thread(target=self._flush, daemon=True)
             self._flushing.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import shutil
 import subprocess
 import sys
@@ -246,6 +247,10 @@ def many_files(folder: Path, runs: int) -> Iterator[Row]:
     yield Row("files", "2,000 in one run", most / (2_000 * one), "x 2,000 runs")
     memory = middle(samples["2000"], "memory") - middle(samples["1"], "memory")
     yield Row("files", "2,000 in one run, memory", memory, "MiB more")
+    half = shlex.join(python(AUDIT, str(folder / "1000")))
+    both = {"one": [shlex.join(commands["2000"])], "two": [f"{half} & {half} & wait"]}
+    trials = in_turn(both, runs, shell=True)
+    yield Row("files", "2,000 in two processes", ratio(trials["two"], trials["one"]), "x in one")
     beyond = {count: middle(samples[str(count)]) - one for count in counts[1:]}
     yield Row("growth", "files", _exponent(beyond), "exponent", 1.05)
 
