@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from aligncheck.formats import ptd
+from aligncheck.formats.source import Source
+from aligncheck.model import Container
 from tests.support.build import Named, Ptd, Pte, Segment
 from tests.support.cli import run
 
@@ -88,3 +91,18 @@ def test_a_fix_meets_what_the_other_files_sidecar_asks_for() -> None:
     record("model.pte", "w")
     assert run("model.pte", "a.ptd", "--fix").code == 0
     assert remarks("model.pte", "a.ptd") == []
+
+
+def test_files_that_cannot_belong_together_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    original = ptd.read
+
+    def counted(source: Source) -> Container:
+        read.append(source.path)
+        return original(source)
+
+    monkeypatch.setattr(ptd, "read", counted)
+    assert run("a.ptd", "b.ptd").code == 0
+    assert read == ["a.ptd", "b.ptd"]
+    run("a.ptd", "model.pte")
+    assert read == ["a.ptd", "b.ptd", "a.ptd", "a.ptd"]

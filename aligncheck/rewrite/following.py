@@ -16,7 +16,7 @@ from aligncheck.formats.source import Source
 from aligncheck.rewrite.copying import Range, same_bytes
 
 WORTHWHILE = 1 << 26
-"""Smaller files are compared when they are written: that takes no longer."""
+"""Smaller files are compared after they were written: that takes no longer."""
 POSSIBLE = hasattr(os, "pread")  # else two threads would move one another's place in a file
 
 

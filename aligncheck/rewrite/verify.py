@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from aligncheck.errors import BadFile
 from aligncheck.formats.source import Source
@@ -68,7 +68,8 @@ def _except(ranges: Iterable[Range], equal: Iterable[Range]) -> Iterator[Range]:
     for start, at, size in ranges:
         position, end, shift = start, start + size, at - start
         spans = known.get(shift, [])
-        for known_start, known_end in islice(spans, max(0, bisect_left(spans, (start,)) - 1), None):
+        for index in range(max(0, bisect_left(spans, (start,)) - 1), len(spans)):
+            known_start, known_end = spans[index]
             if known_start >= end:
                 break
             if position < known_start:
