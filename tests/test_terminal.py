@@ -97,6 +97,7 @@ def test_a_full_disk_for_the_report_is_an_error_and_no_verdict(options: tuple[st
 INTERRUPTED = """
 import os, signal, sys
 from aligncheck.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell ignores it
 name = sys.argv.pop(1)
 call = getattr(os, name)
 def interrupted(*args):
