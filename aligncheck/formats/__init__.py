@@ -11,8 +11,7 @@ from aligncheck.formats import foreign
 from aligncheck.formats.source import Source
 from aligncheck.model import Container
 
-PROGRAM, DATA = b"ET12", b"FT01"
-FORMATS = {PROGRAM: "pte", DATA: "ptd"}
+FORMATS = {b"ET12": "pte", b"FT01": "ptd"}
 """The module here that reads a format, by the flatbuffer identifier at byte 4 of its files."""
 
 

@@ -190,7 +190,7 @@ class _Layout:
 
     def _constants(self) -> Iterator[tuple[Entry, int, int]]:
         """The constants of a segment that is laid out anew: old and new offsets in it."""
-        for entry in self.container.entries:
+        for _, entry in self.container.others():
             placed = self.block_of.get(-1 if entry.segment is None else entry.segment)
             if entry.kind == "constant" and placed is not None and placed.pieces:
                 old = (entry.absolute_offset or 0) - placed.block.start

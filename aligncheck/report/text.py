@@ -98,7 +98,7 @@ def _moves(plan: Plan) -> Table:
 
 def _entries(audit: Audit) -> Table:
     table = _table(">offset", ">size", ">has", ">needs", "entry")
-    delegates = any(entry.kind == "delegate" for entry in audit.container.entries)
+    delegates = any(entry.kind == "delegate" for _, entry in audit.container.others())
     judged = zip(audit.judged(), audit.users, strict=True)
     for (entry, asked, ok), users in sorted(judged, key=lambda i: i[0][0].absolute_offset or 0):
         offset = entry.absolute_offset

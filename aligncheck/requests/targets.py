@@ -35,7 +35,7 @@ class PayloadAlignment:
         return Asked(
             entries=[
                 (index, self._request)
-                for index, entry in enumerate(container.entries)
+                for index, entry in container.others()
                 if entry.backend == self._backend and entry.holds_data
             ]
         )

@@ -167,7 +167,7 @@ class _Job:
         """Compares what is copied, and brings it to the disk, while the rest is being copied."""
         with _suspecting(shown):
             new = Source(temporary.path, name=shown)
-        with closing(new), following.follower(self.source, new) as follower:
+        with closing(new), closing(following.Follower(self.source, new)) as follower:
             for part in parts:
                 with _suspecting(shown):
                     follower.compare(part)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from queue import SimpleQueue
 
 from aligncheck.formats.source import Source
@@ -18,17 +16,6 @@ from aligncheck.rewrite.copying import Range, same_bytes
 WORTHWHILE = 1 << 26
 """Smaller files are compared after they were written: that takes no longer."""
 POSSIBLE = hasattr(os, "pread")  # else two threads would move one another's place in a file
-
-
-@contextmanager
-def follower(old: Source, new: Source) -> Iterator[Follower]:
-    """A follower, and its end."""
-    made = Follower(old, new)
-    made.start()
-    try:
-        yield made
-    finally:
-        made.stop()
 
 
 class Follower:
@@ -43,12 +30,9 @@ class Follower:
         self.done = 0
         """Bytes that have been compared."""
         self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def start(self) -> None:
-        """Begins to wait for ranges."""
         self._thread.start()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         """Ends the thread, with what is to be compared still or without."""
         self._stopped = True
         self._copied.put(None)
