@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
 from aligncheck.rewrite import following
 from tests.support.corpus import CORPUS, VARIABLE
+from tests.support.fixing import VIOLATED
 
 collect_ignore: list[str] = []
 
@@ -19,6 +21,14 @@ if not CORPUS.is_dir():
 
 if sys.version_info < (3, 11):  # the package that ships SARIF's schema needs 3.11
     collect_ignore.append("test_report_sarif.py")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A file with a violation, alone in its folder."""
+    file = tmp_path / "model.ptd"
+    file.write_bytes(VIOLATED)
+    return file
 
 
 @pytest.fixture(params=[False, True], ids=["compared at the end", "compared meanwhile"])

@@ -16,9 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.calls import before_each_call, calls_of
-from tests.support.cli import Ran, run
-from tests.support.fixing import FIXED, VIOLATED, state
-from tests.support.samples import ASKED
+from tests.support.fixing import FIXED, VIOLATED, fixing, state
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EPERM, errno.EACCES, errno.EINTR)
@@ -35,18 +33,6 @@ STEPS = {
     "give it its name": ("replace", "", WRITTEN),
 }
 """The call, a part of the path that it is made with, and the message."""
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A file with a violation, alone in its folder."""
-    file = tmp_path / "model.ptd"
-    file.write_bytes(VIOLATED)
-    return file
-
-
-def fixing(path: Path) -> Ran:
-    return run("--fix", "--isolated", "-q", *ASKED, path)
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, name: str, path: str, error: OSError) -> None:

@@ -17,8 +17,8 @@ import pytest
 
 from tests.support.build import Named, Ptd, Segment
 from tests.support.calls import calls_of, in_child, killed_before
-from tests.support.cli import ROOT, Ran, run
-from tests.support.fixing import FIXED, VIOLATED, state
+from tests.support.cli import ROOT, run
+from tests.support.fixing import FIXED, VIOLATED, fixing, state
 from tests.support.peek import peek
 from tests.support.samples import ASKED
 
@@ -26,18 +26,6 @@ pytestmark = pytest.mark.usefixtures("both_ways")
 CALLS = range(1, 151)
 """More than a fix makes: the last of them kill none, which a test makes sure of."""
 SUFFIX = ".aligncheck-tmp"
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A file with a violation, alone in its folder."""
-    file = tmp_path / "model.ptd"
-    file.write_bytes(VIOLATED)
-    return file
-
-
-def fixing(path: Path) -> Ran:
-    return run("--fix", "--isolated", "-q", *ASKED, path)
 
 
 def left_beside(path: Path) -> list[str]:

@@ -14,9 +14,8 @@ import pytest
 from tests.support import places
 from tests.support.build import Named, Ptd, Segment
 from tests.support.calls import in_child
-from tests.support.cli import ROOT, run
-from tests.support.fixing import VIOLATED, state
-from tests.support.samples import ASKED
+from tests.support.cli import ROOT
+from tests.support.fixing import VIOLATED, fixing, state
 
 KIB = 2**10
 
@@ -32,7 +31,7 @@ def folder() -> Iterator[Path]:
 
 def notes(path: Path, note: Path) -> None:
     """Fixes a file, and notes what was told."""
-    ran = run("--fix", "--isolated", "-q", *ASKED, path)
+    ran = fixing(path)
     note.write_text(json.dumps([ran.code, ran.err]), encoding="utf-8")
 
 

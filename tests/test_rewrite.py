@@ -17,14 +17,6 @@ pytestmark = pytest.mark.usefixtures("both_ways")
 OTHER_USER = 12345 if os.geteuid() == 0 else os.geteuid()
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A file with a violation, alone in its folder."""
-    file = tmp_path / "model.ptd"
-    file.write_bytes(VIOLATED)
-    return file
-
-
 def test_the_fixed_file_is_the_one_that_the_other_order_would_have_given(path: Path) -> None:
     result = fix(path, REQUESTS)
     assert path.read_bytes() == FIXED

@@ -13,21 +13,13 @@ import pytest
 from aligncheck import fix
 from aligncheck.rewrite import copying
 from tests.support.build import Built, Named, Ptd, Segment
-from tests.support.fixing import FIXED, VIOLATED, failing
+from tests.support.fixing import FIXED, failing
 from tests.support.peek import peek
 from tests.support.samples import REQUESTS
 
 pytestmark = pytest.mark.usefixtures("both_ways")
 GIB = 2**30
 MIB = 2**20
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    """A file with a violation, alone in its folder."""
-    file = tmp_path / "model.ptd"
-    file.write_bytes(VIOLATED)
-    return file
 
 
 def test_the_kernel_copies_where_it_can(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

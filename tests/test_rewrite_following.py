@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -201,16 +201,22 @@ def test_what_goes_wrong_in_the_thread_is_told(path: Path, monkeypatch: pytest.M
     assert path.read_bytes() == LARGE.data
 
 
+def after_following(
+    monkeypatch: pytest.MonkeyPatch, act: Callable[[str, list[Range]], list[Range]]
+) -> None:
+    """Puts other ranges in the place of those that were compared; `act` gets the new file, too."""
+    followed = rewrite._Job._followed
+
+    def otherwise(job: rewrite._Job, parts: Iterator[Range], new: Any, shown: str) -> list[Range]:
+        return act(new.path, followed(job, parts, new, shown))
+
+    monkeypatch.setattr(rewrite._Job, "_followed", otherwise)
+
+
 def test_what_was_written_over_later_is_compared_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    followed = rewrite._Job._followed
-
-    def and_over_it(job: rewrite._Job, *args: Any) -> list[Range]:
-        equal = followed(job, *args)
-        return [*equal, equal[0]]
-
-    monkeypatch.setattr(rewrite._Job, "_followed", and_over_it)
+    after_following(monkeypatch, lambda _new, equal: [*equal, equal[0]])
     counts = reads_of(monkeypatch, lambda: fix(path, ASKED))
     assert counts["main"] > 2 * 2 * SIZE
 
@@ -219,17 +225,15 @@ def test_a_range_that_was_not_copied_is_compared(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has to be equal is not taken from the plan, which may be wrong."""
-    followed = rewrite._Job._followed
 
-    def forgetful(job: rewrite._Job, *args: Any) -> list[Range]:
-        equal = followed(job, *args)
+    def forgetful(new: str, equal: list[Range]) -> list[Range]:
         _, at, size = equal[-2]
-        with Path(args[1].path).open("r+b") as file:
+        with Path(new).open("r+b") as file:
             file.seek(at + size - 1)
             file.write(b"?")
         return [part for part in equal if part != equal[-2]]
 
-    monkeypatch.setattr(rewrite._Job, "_followed", forgetful)
+    after_following(monkeypatch, forgetful)
     with pytest.raises(FixError, match="the new file would not do"):
         fix(path, ASKED)
 

@@ -111,12 +111,17 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
-def _in_turn(path: Path, runs: int, *names: str) -> dict[str, list[float]]:
+def _in_one_process(path: Path, runs: int, *names: str) -> dict[str, list[float]]:
     """Seconds that each way to read a file takes, in turn in one process, without its start."""
     code = IN_ONE_PROCESS.format(root=str(ROOT), names=names, runs=runs)
     shown = subprocess.run(python(code, str(path)), check=True, capture_output=True, text=True)
     seconds: dict[str, list[float]] = json.loads(shown.stdout.splitlines()[-1])
     return seconds
+
+
+def _typical(path: Path, runs: int) -> float:
+    """Seconds of an audit, without the start of a process."""
+    return median(_in_one_process(path, runs, "ours")["ours"])
 
 
 def _times(ours: Sequence[float], others: Sequence[float]) -> float:
@@ -128,7 +133,7 @@ def many_entries(folder: Path, runs: int) -> Iterator[Row]:
     typical: dict[int, float] = {}
     for count in (1_000, 10_000, 100_000, 1_000_000):
         path = data_file(folder / f"{count}.ptd", count)
-        seconds = _in_turn(path, runs, "ours", "loop", "upstream")
+        seconds = _in_one_process(path, runs, "ours", "loop", "upstream")
         typical[count] = median(seconds["ours"])
         yield Row("entries", f"{count:,}, audit", typical[count] / count * 1e6, "us each")
         goal = 3 if count == 1_000_000 else None
@@ -151,11 +156,11 @@ def growth(folder: Path, runs: int) -> Iterator[Row]:
     """How the time of an audit grows with segments and bytes, and that of a fix with bytes."""
     counts = (1_000, 10_000, 100_000, 1_000_000)
     files = {n: data_file(folder / f"{n}.ptd", 8, segments=n) for n in counts}
-    seconds = {count: median(_in_turn(path, runs, "ours")["ours"]) for count, path in files.items()}
+    seconds = {count: _typical(path, runs) for count, path in files.items()}
     yield Row("growth", "segments", _exponent(seconds), "exponent", 1.05)
     sizes = (1 << 20, 1 << 24, 1 << 28, 1 << 32)
     files = {n: data_file(folder / f"{n}b.ptd", 16, segment_size=n // 8) for n in sizes}
-    seconds = {size: median(_in_turn(path, runs, "ours")["ours"]) for size, path in files.items()}
+    seconds = {size: _typical(path, runs) for size, path in files.items()}
     yield Row("growth", "bytes, audit", _exponent(seconds), "exponent", 0.05)
     sizes = (1 << 27, 1 << 28, 1 << 29, 1 << 30)
     files = {n: data_file(folder / f"{n}f.ptd", 16, segment_size=n // 8, base=128) for n in sizes}

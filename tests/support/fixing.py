@@ -11,8 +11,9 @@ import pytest
 
 from aligncheck import FixError, Plan, audit, fix, plan
 from tests.support.build import Built
+from tests.support.cli import Ran, run
 from tests.support.peek import Peek, peek
-from tests.support.samples import Spec, ptd, strong_first, weak_first
+from tests.support.samples import ASKED, Spec, ptd, strong_first, weak_first
 
 VIOLATED = weak_first(ptd).build().data
 """The reported bug, to be fixed with `samples.REQUESTS`."""
@@ -79,6 +80,11 @@ def state(path: Path) -> State:
     """All that a file must keep where nothing may happen to it."""
     status = path.stat()
     return status.st_ino, status.st_mtime_ns, status.st_mode, path.read_bytes()
+
+
+def fixing(path: Path) -> Ran:
+    """The command that fixes a file with the reported bug."""
+    return run("--fix", "--isolated", "-q", *ASKED, path)
 
 
 def refusal(path: Path, requests: Mapping[str, int], output: Path | None = None) -> str:
